@@ -99,9 +99,9 @@ def _number(name: str, value: Any, allowed: str) -> float:
         if _is_number(value):
             return float(value)
         if hasattr(value, "dtype"):  # an array or a tensor without axes
-            found = _converted(value)
-            if found.ndim == 0:
-                return float(found)
+            converted = _converted(value)
+            if converted.ndim == 0:
+                return float(converted)
     except Exception:  # what conversions raise depends on the library that the value comes from
         pass
     raise ValueError(f"{name} = {shown(value)}, but it must be {allowed}")
@@ -145,7 +145,7 @@ def room(numbers: float, each: int = 8, /, **sizes: int) -> None:
     It is asked first: some systems grant more than they have, and end the process that uses it.
     """
     if each * numbers > _memory():
-        name, size = max(sizes.items(), key=lambda one: one[1])
+        name, size = max(sizes.items(), key=lambda item: item[1])
         raise ValueError(
             f"{name} = {size}, but it must be smaller: {numbers:.3g} numbers would be made, "
             f"and this machine has memory for {_memory() / each:.3g}"
@@ -200,17 +200,17 @@ def _converted(value: Any, truths: bool = False) -> Array:
     """Return float64, or raise whatever says that something would be lost."""
     if _is_masked(value) or (isinstance(value, list | tuple) and any(map(_is_masked, value))):
         raise TypeError("masked entries are no numbers")
-    found = np.asarray(value)
-    kind = found.dtype.kind
+    raw = np.asarray(value)
+    kind = raw.dtype.kind
     if kind == "O":  # fractions, decimals, ints of more than 64 bits; words, None, sets and generators are refused
-        if not all(_is_number(entry) for entry in found.flat):
+        if not all(_is_number(entry) for entry in raw.flat):
             raise TypeError("not all entries are numbers")
-    elif kind not in "iuf" and not (kind == "b" and (truths or found.size == 0)):
+    elif kind not in "iuf" and not (kind == "b" and (truths or raw.size == 0)):
         raise TypeError(f"entries of kind {kind}")
-    if kind == "f" and found.dtype.itemsize > 8:
+    if kind == "f" and raw.dtype.itemsize > 8:
         with np.errstate(over="ignore"):  # a wider float than ours; inf is then seen
-            return found.astype(_FLOAT)
-    return found.astype(_FLOAT)
+            return raw.astype(_FLOAT)
+    return raw.astype(_FLOAT)
 
 
 def _is_masked(value: Any) -> bool:

@@ -28,8 +28,8 @@ def advice(module: str) -> str:
     """Return how to get a module that is missing."""
     if module not in _EXTRAS:
         return f"{module} is missing: pip install {module}"
-    said = f'{module} is missing: pip install "lossnav[{_EXTRAS[module]}]"'
-    return said + (", or the build for your device from pytorch.org/get-started/locally" if module == "torch" else "")
+    text = f'{module} is missing: pip install "lossnav[{_EXTRAS[module]}]"'
+    return text + (", or the build for your device from pytorch.org/get-started/locally" if module == "torch" else "")
 
 
 def need(module: str) -> None:

@@ -45,10 +45,10 @@ def attach(package: str, offered: Places) -> tuple[Callable[[str], Any], Callabl
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         module, origin = offered[name]
         if module == package:  # to ask the package for its own module would lead here again
-            found = importlib.import_module(f"{package}.{origin}")
+            loaded = importlib.import_module(f"{package}.{origin}")
         else:
-            found = getattr(__import__(module, fromlist=[origin]), origin)
-        setattr(sys.modules[package], name, found)
-        return found
+            loaded = getattr(__import__(module, fromlist=[origin]), origin)
+        setattr(sys.modules[package], name, loaded)
+        return loaded
 
     return load, lambda: sorted(offered), sorted(offered)

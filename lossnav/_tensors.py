@@ -44,12 +44,12 @@ def parameters(name: str, value: Any) -> list[Any]:
             "or dicts"
         )
     try:
-        found = [] if isinstance(value, str | bytes | dict) else list(value)
+        items = [] if isinstance(value, str | bytes | dict) else list(value)
     except TypeError:  # it cannot be passed through
-        found = []
-    if not found or not all(isinstance(p, Tensor | tuple) or (isinstance(p, dict) and "params" in p) for p in found):
+        items = []
+    if not items or not all(isinstance(p, Tensor | tuple) or (isinstance(p, dict) and "params" in p) for p in items):
         raise ValueError(f"{name} = {shown(value)}, but it must be parameters, at least one, or groups of them")
-    return found
+    return items
 
 
 def optimizer(name: str, value: Any, parameters: Iterable[Tensor], of: str) -> None:
@@ -58,8 +58,8 @@ def optimizer(name: str, value: Any, parameters: Iterable[Tensor], of: str) -> N
     One that was made for another model, or for this one before it was copied, steps without an error and moves nothing.
     """
     instance(name, value, torch.optim.Optimizer, "a torch.optim.Optimizer")
-    own = {id(p) for p in parameters}
-    if not any(id(p) in own for group in value.param_groups for p in group["params"]):
+    ids = {id(p) for p in parameters}
+    if not any(id(p) in ids for group in value.param_groups for p in group["params"]):
         raise ValueError(
             f"{name} = {type(value).__name__} holds none of the parameters of {of}, so that it would train nothing: "
             "make it of those parameters, and do not copy them afterwards"
@@ -93,6 +93,6 @@ def bfloat16_units(place: torch.device) -> str | None:
         return "tensor cores" if torch.cuda.get_device_capability(place) >= (8, 0) else None
     if place.type != "cpu":
         return None
-    found: dict[str, bool] = getattr(torch.cpu, "get_capabilities", dict)()  # torch before 2.10 does not tell
+    capabilities: dict[str, bool] = getattr(torch.cpu, "get_capabilities", dict)()  # torch before 2.10 does not tell
     names = {"amx_bf16": "AMX", "avx512_bf16": "AVX512-BF16"}
-    return next((name for key, name in names.items() if found.get(key)), None)
+    return next((name for key, name in names.items() if capabilities.get(key)), None)

@@ -180,11 +180,11 @@ def lowest_variation(
     inside = slice(0 if free else 1, -1)
     size = np.sqrt(mass[inside])
     coupling = -w[inside][: len(size) - 1] if free else -w[1:-1]
-    found = scipy.linalg.eigh_tridiagonal(
+    eigenvalues = scipy.linalg.eigh_tridiagonal(
         stiffness[inside] / mass[inside], coupling / (size[1:] * size[:-1]), eigvals_only=True, select="i",
         select_range=(0, 0),
     )  # fmt: skip
-    return float(found[0] * (nodes / (end - start)) * (nodes / (end - start))) - curvature
+    return float(eigenvalues[0] * (nodes / (end - start)) * (nodes / (end - start))) - curvature
 
 
 def conjugate_time(curvature: float, friction: float | None = None) -> float:

@@ -56,9 +56,9 @@ def drift(values: ArrayLike, blocks: int = 8) -> Drift:
         )
     length = len(series) // (2 * blocks)
     means = series[len(series) - 2 * blocks * length :].reshape(2, blocks, length).mean(axis=2)
-    place = np.arange(blocks) - (blocks - 1) / 2
-    slopes = means @ place / (place @ place)
-    residues = means - means.mean(axis=1, keepdims=True) - np.outer(slopes, place)
+    offsets = np.arange(blocks) - (blocks - 1) / 2
+    slopes = means @ offsets / (offsets @ offsets)
+    residues = means - means.mean(axis=1, keepdims=True) - np.outer(slopes, offsets)
     variance = np.sum(residues**2) / (2 * blocks - 4)
     return Drift(float(means[1].mean() - means[0].mean()), float(np.sqrt(2 * variance / blocks)), float(series.mean()))
 

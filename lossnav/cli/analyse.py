@@ -71,7 +71,7 @@ def run(parsed: argparse.Namespace) -> int:
 
     from lossnav.lab import moving, training
 
-    place = training.pick_device(parsed.device)
+    device = training.pick_device(parsed.device)
     pairs, dataset = _data(parsed)
     model = _model(parsed, dataset)
     state, known = checkpoint(parsed.checkpoint)
@@ -80,23 +80,23 @@ def run(parsed: argparse.Namespace) -> int:
     except (RuntimeError, TypeError, AttributeError) as error:
         reason = " ".join(str(error).split())[:300]
         raise ValueError(f"CHECKPOINT = {str(parsed.checkpoint)!r} does not fit --model: {reason}") from None
-    model.to(place).train(not parsed.eval)
-    if place.type == "cpu" and sum(p.numel() for p in model.parameters()) < _SMALL:
+    model.to(device).train(not parsed.eval)
+    if device.type == "cpu" and sum(p.numel() for p in model.parameters()) < _SMALL:
         torch.set_num_threads(1)
-    found = moving.analyse(
-        model, (pairs[0].to(place), pairs[1].to(place)), _setting(parsed, known), loss=_loss(parsed.loss),
+    analysis = moving.analyse(
+        model, (pairs[0].to(device), pairs[1].to(device)), _setting(parsed, known), loss=_loss(parsed.loss),
         steps=parsed.steps, burn=parsed.burn, modes=parsed.modes, examples=parsed.examples, seed=parsed.seed,
         anyway=parsed.anyway,
     )  # fmt: skip
-    print(_text(found))
+    print(_text(analysis))
     return 0
 
 
-def _text(found: Any) -> str:
-    basin, setting = found.basin, found.forecast.setting
+def _text(analysis: Any) -> str:
+    basin, setting = analysis.basin, analysis.forecast.setting
     lines = [
         f"setting        {setting}; temperature η/(S(1−β)) = {setting.temperature:.3g}",
-        f"weights        {found.run.final.numel()}, examples {basin.examples}",
+        f"weights        {analysis.run.final.numel()}, examples {basin.examples}",
         f"noise          tr Σ = {basin.trace:.4g}, from {basin.traces.min():.4g} to {basin.traces.max():.4g} at the "
         f"{len(basin.traces)} points",
     ]
@@ -104,17 +104,17 @@ def _text(found: Any) -> str:
         values = ", ".join(f"{value:.3g}" for value in basin.values[:4])
         lines.append(f"curvature      ρ = {values}, …; stable up to η(ρ+λ) = {2 * (1 + setting.beta):g}, "
                      f"here {setting.eta * (basin.values[0] + setting.decay):.3g}")  # fmt: skip
-    rows = [(row.name, f"{row.predicted:.4g}", f"{row.measured:.4g}", f"{row.ratio:.3f}") for row in found.rows]
+    rows = [(row.name, f"{row.predicted:.4g}", f"{row.measured:.4g}", f"{row.ratio:.3f}") for row in analysis.rows]
     lines += ["", table([("", "predicted", "measured", "ratio"), *rows])]
-    lines += [f"note: {note}" for note in found.notes]
+    lines += [f"note: {note}" for note in analysis.notes]
     return "\n".join(lines)
 
 
 def _setting(parsed: argparse.Namespace, known: dict[str, Any]) -> Any:
     from lossnav.lab import moving
 
-    given = {"eta": parsed.eta, "beta": parsed.beta, "batch": parsed.batch_size, "decay": parsed.decay}
-    values: dict[str, Any] = {name: known.get(name) if value is None else value for name, value in given.items()}
+    options = {"eta": parsed.eta, "beta": parsed.beta, "batch": parsed.batch_size, "decay": parsed.decay}
+    values: dict[str, Any] = {name: known.get(name) if value is None else value for name, value in options.items()}
     second = known.get("second") if parsed.beta2 is None else parsed.beta2
     if known.get("rule", "SGD") not in ("SGD", "AdamW") and None in values.values():
         raise ValueError(
@@ -170,15 +170,15 @@ def _data(parsed: argparse.Namespace) -> tuple[Any, Any]:
     from lossnav.lab import data
 
     if own.is_own(parsed.data):
-        found = own.call("data", parsed.data, {})
-        if not isinstance(found, data.Dataset):
-            inputs, targets = own.pairs(parsed.data, found)
+        dataset = own.call("data", parsed.data, {})
+        if not isinstance(dataset, data.Dataset):
+            inputs, targets = own.pairs(parsed.data, dataset)
             return (inputs[: parsed.train_size], targets[: parsed.train_size]), None
     else:
-        found = load_data(parsed.data, parsed.root, not parsed.no_download)
+        dataset = load_data(parsed.data, parsed.root, not parsed.no_download)
     if parsed.train_size is not None:
-        found = found.head(parsed.train_size, len(found.test))
-    return found.train.batch(slice(None)), found
+        dataset = dataset.head(parsed.train_size, len(dataset.test))
+    return dataset.train.batch(slice(None)), dataset
 
 
 def _model(parsed: argparse.Namespace, dataset: Any) -> Any:

@@ -70,7 +70,7 @@ def run(parsed: argparse.Namespace) -> int:
     before, failed = (sum(map(bool, flags)) for flags in zip(*((r.before, r.error) for r in finished), strict=True))
     print(f"{len(finished) - before - failed} runs now, {before} before, {failed} failed -> {parsed.output}\n")
     if len(finished) > failed:
-        what = "test accuracy" if all(one.stream == "iid" for one in wanted) else "accuracy or score"
+        what = "test accuracy" if all(experiment.stream == "iid" for experiment in wanted) else "accuracy or score"
         print(_table(sweep.summarise(finished), [name for name in varying if name != "seed"], what))
     return 1 if failed else 0
 
@@ -81,9 +81,9 @@ def _wanted(parsed: argparse.Namespace) -> list[Experiment]:
     if parsed.config is None:
         return sweep.grid(dict(parsed.grid), parsed.seeds or [parsed.seed], settings(parsed))
     defaults = {entry.name: entry.default for entry in fields(Experiment) if not entry.name.endswith("options")}
-    given = [name for name, default in defaults.items() if getattr(parsed, name) != default]
+    changed = [name for name, default in defaults.items() if getattr(parsed, name) != default]
     mappings = [value for name, value in vars(parsed).items() if name.endswith("options")]
-    if given or parsed.grid or parsed.seeds or any(mappings):
+    if changed or parsed.grid or parsed.seeds or any(mappings):
         raise ValueError("--config has all settings: give none beside it")
     return sweep.read_grids(parsed.config)
 
@@ -111,19 +111,19 @@ def _split(text: str) -> list[str]:
 def _seeds(word: str) -> list[int]:
     first, dash, last = word.partition("-")
     try:
-        found = list(range(int(first), int(last) + 1)) if dash else [int(entry) for entry in word.split(",")]
+        seeds = list(range(int(first), int(last) + 1)) if dash else [int(entry) for entry in word.split(",")]
     except ValueError:
-        found = []
-    if not found:
+        seeds = []
+    if not seeds:
         raise argparse.ArgumentTypeError(f"{word!r} is neither A-B nor A,B,…")
-    return found
+    return seeds
 
 
 def _varying(wanted: list[Experiment]) -> list[str]:
     """Return the settings in which the experiments differ."""
-    told = [_flat(experiment.config()) for experiment in wanted]
-    names = dict.fromkeys(name for one in told for name in one)
-    return [name for name in names if any(one.get(name) != told[0].get(name) for one in told)]
+    configs = [_flat(experiment.config()) for experiment in wanted]
+    names = dict.fromkeys(name for config in configs for name in config)
+    return [name for name in names if any(config.get(name) != configs[0].get(name) for config in configs)]
 
 
 def _flat(config: dict[str, Any]) -> dict[str, Any]:
@@ -145,11 +145,11 @@ def _line(result: Any, varying: list[str]) -> str:
     if result.record is None:
         return f"lossnav: {what}: {result.error}"
     first = result.record.results[0]
-    found = [outcome(entry) for entry in result.record.results]
-    if None in found:
+    values = [outcome(entry) for entry in result.record.results]
+    if None in values:
         return f"{what}  diverged" + (f" after step {first['diverged']}" if "diverged" in first else "")
     name = "score" if "scores" in first else "test_accuracy"
-    return f"{what}  {name}={statistics.fmean(x for x in found if x is not None):.4f}  {result.record.duration:.1f} s"
+    return f"{what}  {name}={statistics.fmean(x for x in values if x is not None):.4f}  {result.record.duration:.1f} s"
 
 
 def _table(groups: list[dict[str, Any]], varying: list[str], what: str) -> str:

@@ -82,8 +82,8 @@ def add_places(parser: argparse.ArgumentParser) -> None:
 
 def settings(parsed: argparse.Namespace) -> dict[str, Any]:
     """Return the settings of an experiment as a mapping."""
-    found = {entry.name: getattr(parsed, entry.name) for entry in fields(Experiment)}
-    return {name: dict(entry) if name.endswith("options") else entry for name, entry in found.items()}
+    entries = {entry.name: getattr(parsed, entry.name) for entry in fields(Experiment)}
+    return {name: dict(entry) if name.endswith("options") else entry for name, entry in entries.items()}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -148,5 +148,5 @@ def _scores(result: dict[str, Any]) -> str:
     scores = result["scores"]
     tenth = max(1, round(len(scores) / 10))
     parts = {"first tenth": scores[:tenth], "last tenth": scores[-tenth:], "mean score": scores}
-    told = "   ".join(f"{name} {sum(part) / len(part):.4f}" for name, part in parts.items())
-    return f"seed {result['seed']:<9} {told}"
+    means = "   ".join(f"{name} {sum(part) / len(part):.4f}" for name, part in parts.items())
+    return f"seed {result['seed']:<9} {means}"

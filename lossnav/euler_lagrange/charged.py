@@ -27,7 +27,7 @@ class Charged(EulerLagrange):
         self.objective, self.loss = objective, loss
         price: Any = objective.price
         self.price = price
-        names = [one.name for one in symbols(loss.dim)[0]]
+        names = [symbol.name for symbol in symbols(loss.dim)[0]]
         dots = ("", "dot", "ddot", "dddot", "ddddot")[: 2 * price.order + 1]
         self._rates = [[sympy.Symbol(name + dot, real=True) for name in names] for dot in dots]
         self._motion  # noqa: B018  refuses a price with a kink
@@ -39,7 +39,7 @@ class Charged(EulerLagrange):
         if self.price.order == 1:
             return self.price.formula(v)
         lower = sympy.Matrix(np.linalg.cholesky(self.objective.metric_matrix(self.loss.dim))).T
-        speed = sum(one**2 for one in lower * sympy.Matrix(v)) * self.price.speed / 2
+        speed = sum(component**2 for component in lower * sympy.Matrix(v)) * self.price.speed / 2
         return self.price.formula(list(lower * sympy.Matrix(a))) + speed
 
     def _aged(self, momentum: Any) -> Any:
@@ -51,11 +51,11 @@ class Charged(EulerLagrange):
     @cached_property
     def _moves(self) -> list[Any]:
         """What k∇L is, in θ̇ and higher derivatives."""
-        speeds, bends = self._rates[1:3]
-        found = [self._aged(sympy.diff(self._motion, v)) for v in speeds]
+        speeds, accels = self._rates[1:3]
+        lhs = [self._aged(sympy.diff(self._motion, v)) for v in speeds]
         if self.price.order == 2:
-            found = [p - self._aged(self._aged(sympy.diff(self._motion, a))) for p, a in zip(found, bends, strict=True)]
-        return [sympy.expand(one) for one in found]
+            lhs = [p - self._aged(self._aged(sympy.diff(self._motion, a))) for p, a in zip(lhs, accels, strict=True)]
+        return [sympy.expand(term) for term in lhs]
 
     @cached_property
     def _sides(self) -> list[tuple[Any, Any]]:
@@ -71,9 +71,9 @@ class Charged(EulerLagrange):
         t = sympy.Symbol("t", real=True)
         swap = {}
         for order, row in enumerate(self._rates):
-            for one, x in zip(row, self._rates[0], strict=True):
+            for symbol, x in zip(row, self._rates[0], strict=True):
                 path = sympy.Function(x.name)(t)
-                swap[one] = path.diff(t, order) if order else path
+                swap[symbol] = path.diff(t, order) if order else path
         return [sympy.Eq(left.xreplace(swap), right.xreplace(swap), evaluate=False) for left, right in self._sides]
 
     @property
@@ -83,7 +83,7 @@ class Charged(EulerLagrange):
         names = [dotted(sympy.latex(x), 1) for x in theta]
         higher: dict[Any, str] = {}
         for dot, row in zip((r"\dddot{", r"\ddddot{"), more, strict=False):
-            higher |= {one: name.replace(r"\dot{", dot) for one, name in zip(row, names, strict=True)}
+            higher |= {symbol: name.replace(r"\dot{", dot) for symbol, name in zip(row, names, strict=True)}
         rows = []
         for sides in self._sides:
             printer = Printer(theta, v, a)
@@ -95,19 +95,19 @@ class Charged(EulerLagrange):
     def _solved(self) -> Any:
         """The factor of the highest derivatives, in which the equations are linear, and what is without them."""
         factor = sympy.Matrix(self._moves).jacobian(self._rates[-1])
-        rest = [one.xreplace(dict.fromkeys(self._rates[-1], sympy.S.Zero)) for one in self._moves]
+        rest = [term.xreplace(dict.fromkeys(self._rates[-1], sympy.S.Zero)) for term in self._moves]
         return sympy.lambdify([x for row in self._rates[1:-1] for x in row], [*factor, *rest], modules="numpy")
 
-    def _highest(self, order: int, **given: ArrayLike) -> Array:
+    def _highest(self, order: int, **derivatives: ArrayLike) -> Array:
         """Return the derivative of 2·``order`` of θ on an extremal, from θ and those below it."""
         if self.price.order != order:
             other = "snap, for they are of fourth order" if order == 1 else "acceleration, for they are of second order"
             raise ValueError(f"objective.price = {self.price!r}, whose equations must be asked for {other}")
         dim = self.loss.dim
-        rates = np.broadcast_arrays(*(_checks.points(name, value, dim) for name, value in given.items()))
+        rates = np.broadcast_arrays(*(_checks.points(name, value, dim) for name, value in derivatives.items()))
         moving = [x for row in rates[1:] for x in np.moveaxis(row, -1, 0)]
-        found = np.stack(np.broadcast_arrays(*self._solved(*moving), moving[0])[:-1], axis=-1)
-        factor, rest = found[..., : dim * dim].reshape(*found.shape[:-1], dim, dim), found[..., dim * dim :]
+        values = np.stack(np.broadcast_arrays(*self._solved(*moving), moving[0])[:-1], axis=-1)
+        factor, rest = values[..., : dim * dim].reshape(*values.shape[:-1], dim, dim), values[..., dim * dim :]
         force = self.objective.k * self.loss.gradient(rates[0]) - rest
         return np.asarray(np.linalg.solve(factor, force[..., None])[..., 0])
 
@@ -131,6 +131,6 @@ class Charged(EulerLagrange):
         if self.price.order == 1:
             return super().residual(traj, times)
         t, spacing = sample_times(traj, times)
-        bend, jerk, snap = path_derivatives(traj.acceleration, t, spacing)
-        gap = snap - self.snap(traj(t), traj.velocity(t), bend, jerk)
+        acceleration, jerk, snap = path_derivatives(traj.acceleration, t, spacing)
+        gap = snap - self.snap(traj(t), traj.velocity(t), acceleration, jerk)
         return float(np.max(np.linalg.norm(gap, axis=-1)))

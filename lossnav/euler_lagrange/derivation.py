@@ -72,8 +72,8 @@ class Derivation:
 
     def _slope(self, symbol: Any) -> Any:
         """Return ∂ℒ/∂symbol with e^{−γt} pulled out in front."""
-        slope = sympy.diff(self.lagrangian if self._timed else self._still, symbol)
-        return self._bare(slope) * sympy.exp(-self.gamma * self.t)
+        derivative = sympy.diff(self.lagrangian if self._timed else self._still, symbol)
+        return self._bare(derivative) * sympy.exp(-self.gamma * self.t)
 
     def _bare(self, expression: Any) -> Any:
         """Return the expression with e^{−γt} divided out."""
@@ -220,15 +220,15 @@ def symbols(dim: int) -> tuple[tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]
     return family(""), family("dot"), family("ddot")
 
 
-def _metric(given: Any, theta: Any) -> Any:
+def _metric(metric: Any, theta: Any) -> Any:
     dim = len(theta)
-    if given is None:
+    if metric is None:
         return sympy.eye(dim)
-    if isinstance(given, str):
-        _checks.one_of("metric", given, (GENERAL, CONSTANT))
-        arguments = theta if given == GENERAL else None
+    if isinstance(metric, str):
+        _checks.one_of("metric", metric, (GENERAL, CONSTANT))
+        arguments = theta if metric == GENERAL else None
         return sympy.Matrix(dim, dim, lambda i, j: _entry("G", (min(i, j), max(i, j)), dim, arguments))
-    matrix = matrix_of("metric", _called(given, theta))
+    matrix = matrix_of("metric", _called(metric, theta))
     if matrix.shape != (dim, dim):
         raise ValueError(f"metric has shape {matrix.shape}, but it must have shape ({dim}, {dim})")
     matrix = matrix.applyfunc(_tidy)
@@ -237,17 +237,17 @@ def _metric(given: Any, theta: Any) -> Any:
     return matrix
 
 
-def _drift(given: Any, theta: Any) -> Any:
+def _drift(drift: Any, theta: Any) -> Any:
     dim = len(theta)
-    if given is None:
+    if drift is None:
         return sympy.zeros(dim, 1)
-    if isinstance(given, str):
-        _checks.one_of("drift", given, (GENERAL,))
+    if isinstance(drift, str):
+        _checks.one_of("drift", drift, (GENERAL,))
         return sympy.Matrix([_entry("f", (i,), dim, theta) for i in range(dim)])
-    found = _called(given, theta)
-    if np.ndim(found) == 0 and not isinstance(found, sympy.MatrixBase):
-        raise ValueError(f"drift = {_checks.shown(found)}, but it must have {dim} entries, one for each parameter")
-    entries = [_tidy(scalar("drift", entry)) for entry in found]
+    values = _called(drift, theta)
+    if np.ndim(values) == 0 and not isinstance(values, sympy.MatrixBase):
+        raise ValueError(f"drift = {_checks.shown(values)}, but it must have {dim} entries, one for each parameter")
+    entries = [_tidy(scalar("drift", entry)) for entry in values]
     if len(entries) != dim:
         raise ValueError(f"drift has {len(entries)} entries, but the problem has {dim} parameters")
     return sympy.Matrix(entries)
@@ -264,14 +264,14 @@ def scalar(name: str, formula: Any) -> Any:
     Raises:
         ValueError: if it is none. A string is none: sympy reads it by executing it.
     """
-    one = formula.item() if isinstance(formula, np.ndarray) and formula.size == 1 else formula
-    found = None
-    if isinstance(one, sympy.Basic | int | float | np.number | Fraction | Decimal) and not isinstance(one, bool):
+    value = formula.item() if isinstance(formula, np.ndarray) and formula.size == 1 else formula
+    expression = None
+    if isinstance(value, sympy.Basic | int | float | np.number | Fraction | Decimal) and not isinstance(value, bool):
         with suppress(sympy.SympifyError, TypeError, ValueError):
-            found = sympy.sympify(one, strict=True)  # strict: nothing is read as text
-    if not isinstance(found, sympy.Expr) or found.has(sympy.I, sympy.nan, sympy.zoo, sympy.oo, -sympy.oo):
+            expression = sympy.sympify(value, strict=True)  # strict: nothing is read as text
+    if not isinstance(expression, sympy.Expr) or expression.has(sympy.I, sympy.nan, sympy.zoo, sympy.oo, -sympy.oo):
         raise ValueError(f"{name} = {_checks.shown(formula)}, but it must be a real number or a formula of sympy")
-    return found
+    return expression
 
 
 def matrix_of(name: str, rows: Any) -> Any:

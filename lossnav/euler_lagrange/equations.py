@@ -77,8 +77,8 @@ class EulerLagrange:
     def _compiled(self) -> Any:
         """Numeric ηe^{γt}·(∂²ℒ/∂θ̇∂θ̇, balance at θ̈ = 0), with undefined functions as further arguments."""
         steps = self.derivation if self.loss.dim <= _READABLE else self._derive(formula=None)
-        still = dict.fromkeys(steps.acceleration, sympy.S.Zero)
-        formulas = [_exact(f) for f in (*steps.metric, *(row.xreplace(still) for row in steps.balance))]
+        zero_acceleration = dict.fromkeys(steps.acceleration, sympy.S.Zero)
+        formulas = [_exact(f) for f in (*steps.metric, *(row.xreplace(zero_acceleration) for row in steps.balance))]
         unknown = sorted(set().union(*(f.atoms(AppliedUndef, sympy.Derivative) for f in formulas)), key=str)
         dummies = {atom: sympy.Dummy() for atom in unknown}
         formulas = [f.xreplace(dummies) for f in formulas]  # from the top: ∂L/∂θ is met before the L(θ) inside it

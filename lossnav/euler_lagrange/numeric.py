@@ -102,13 +102,13 @@ def path_derivatives(traj: Any, times: Array, spacing: Array) -> tuple[Array, Ar
     on_grid = getattr(traj, "method", "") in ("action", "bvp", "curved")
     best = _differences(traj, times, spacing)
     for halvings in range(1, 1 if on_grid else 10):
-        other = _differences(traj, times, spacing / 2**halvings)
-        closer = (other[3] < best[3])[:, None]
+        finer = _differences(traj, times, spacing / 2**halvings)
+        closer = (finer[3] < best[3])[:, None]
         best = (
-            np.where(closer, other[0], best[0]),
-            np.where(closer, other[1], best[1]),
-            np.where(closer, other[2], best[2]),
-            np.minimum(other[3], best[3]),
+            np.where(closer, finer[0], best[0]),
+            np.where(closer, finer[1], best[1]),
+            np.where(closer, finer[2], best[2]),
+            np.minimum(finer[3], best[3]),
         )
     return best[0], best[1], best[2]
 

@@ -27,11 +27,11 @@ class Planned:
         function = next(iter(equation.atoms(sympy.core.function.AppliedUndef)))
         t = function.args[0]
         names = {function.diff(t, 2): r"\ddot\theta", function.diff(t): r"\dot\theta", function: r"\theta"}
-        stand_ins = {whole: sympy.Symbol(f"y{i}", real=True) for i, whole in enumerate(names)}
+        stand_ins = {term: sympy.Symbol(f"y{i}", real=True) for i, term in enumerate(names)}
         equation = sympy.Eq(equation.lhs, sympy.expand(equation.rhs))
-        for whole, stand_in in stand_ins.items():
-            equation = equation.subs(whole, stand_in)
-        shown = {stand_ins[whole]: text for whole, text in names.items()}
+        for term, stand_in in stand_ins.items():
+            equation = equation.subs(term, stand_in)
+        shown = {stand_ins[term]: text for term, text in names.items()}
         law = sympy.latex(self.velocity, symbol_names=symbols)
         return sympy.latex(equation, symbol_names=shown | {sympy.Symbol("theta_0", real=True): r"\theta_0"}), law
 
@@ -72,7 +72,7 @@ def coordinate(
     j = sympy.Symbol("j", **positive) if decay else sympy.Integer(0)
     alpha = sympy.Symbol("alpha", **positive) if fading else sympy.Integer(0)
     m, t = sympy.Symbol("m", real=True), sympy.Symbol("t", real=True)
-    slope = sympy.Symbol("mdot", real=True) if trend else sympy.Integer(0)
+    m_dot = sympy.Symbol("mdot", real=True) if trend else sympy.Integer(0)
     h = {
         "none": sympy.Integer(0),
         "known": sympy.Symbol("h", real=True),
@@ -81,15 +81,15 @@ def coordinate(
     theta, start = sympy.Symbol("theta", real=True), sympy.Symbol("theta_0", real=True)
     derived = derive(
         1, metric=[[G]], drift=[-j * theta],
-        loss=(m + slope * t) * sympy.exp(-alpha * t) * theta + h * (theta - start) ** 2 / 2,
+        loss=(m + m_dot * t) * sympy.exp(-alpha * t) * theta + h * (theta - start) ** 2 / 2,
     )  # fmt: skip
     eta, k, gamma = derived.eta, derived.k, derived.gamma
     equations = derived.equations
     if not discount:
         equations, gamma = [equation.subs(gamma, 0).doit() for equation in equations], sympy.Integer(0)
-    found = gains(eta * k, gamma, Case(G, h, j, alpha), _root)
-    drifting = -j * found[0] * start if decay else 0  # without one its gain may be 0/0
-    return Planned(equations, drifting - found[1] * m - found[2] * slope)
+    gain_values = gains(eta * k, gamma, Case(G, h, j, alpha), _root)
+    drifting = -j * gain_values[0] * start if decay else 0  # without one its gain may be 0/0
+    return Planned(equations, drifting - gain_values[1] * m - gain_values[2] * m_dot)
 
 
 def _root(half: Any, pull: Any) -> Any:

@@ -15,8 +15,8 @@ def _along(axis: dict[str, Any], value: float) -> float:
 
 def grid(axis: dict[str, Any], count: int = 240) -> Array:
     """Return ``count`` + 1 values of an axis, evenly spaced as it is drawn; without repeats where they are whole."""
-    found = np.linspace(_along(axis, axis["range"][0]), _along(axis, axis["range"][-1]), count + 1)
-    values = 10.0**found if axis.get("log") else found
+    positions = np.linspace(_along(axis, axis["range"][0]), _along(axis, axis["range"][-1]), count + 1)
+    values = 10.0**positions if axis.get("log") else positions
     return np.unique(np.floor(values + 0.5)) if axis.get("whole") else values
 
 

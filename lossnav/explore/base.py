@@ -58,14 +58,14 @@ class Explorable(anywidget.AnyWidget):
         cls.__signature__ = inspect.Signature(list({**cls.__signature__.parameters, **own}.values()))
 
     def __init__(self, *given: Any, **named: Any):
-        asked = self.__signature__.bind(*given, **named)
-        asked.apply_defaults()
-        super().__init__(**self._checked(asked.arguments))
+        bound = self.__signature__.bind(*given, **named)
+        bound.apply_defaults()
+        super().__init__(**self._checked(bound.arguments))
 
-    def _checked(self, given: Mapping[str, Any]) -> dict[str, Any]:
+    def _checked(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return what the traits are to hold; who has arguments that depend on each other checks that here, too."""
         traits = self.traits()
-        return {name: traits[name].metadata["check"](name, value) for name, value in given.items()}
+        return {name: traits[name].metadata["check"](name, value) for name, value in arguments.items()}
 
     def twin(self) -> Path:
         """Return where the picture of the present state lies, if it is one that is drawn beforehand.
@@ -94,8 +94,8 @@ class Explorable(anywidget.AnyWidget):
         picture = self.twin()
         if not picture.is_file():
             return f"{self._shared['title']}: {self!r}. Its script draws it where widgets live."
-        said = ElementTree.fromstring(picture.read_text(encoding="utf-8")).findtext("{http://www.w3.org/2000/svg}desc")
-        return said or ""
+        desc = ElementTree.fromstring(picture.read_text(encoding="utf-8")).findtext("{http://www.w3.org/2000/svg}desc")
+        return desc or ""
 
     def _ipython_display_(self) -> None:
         display({"text/html": self.fallback(), "text/plain": self.words()}, raw=True)
@@ -125,7 +125,7 @@ def declared(file: str, *more: type) -> type[Explorable]:
     shared = constants(folder)
     axis = shared.get("axis", {})
     words = json.loads((folder / "about.json").read_text(encoding="utf-8"))
-    arguments = [_told(name, words["traits"][name], given, axis) for name, given in shared["traits"].items()]
+    arguments = [_told(name, words["traits"][name], spec, axis) for name, spec in shared["traits"].items()]
     about = [*words["about"], "", "Args:", *arguments, "", "Raises:"]
     raised = "    ValueError: naming the argument that does not fit."
     name = "".join(map(str.capitalize, folder.name.split("_")))
@@ -133,31 +133,31 @@ def declared(file: str, *more: type) -> type[Explorable]:
         "__doc__": "\n".join([*about, raised]),
         "__module__": f"lossnav.explore.{folder.name}.{Path(file).stem}",
     }
-    traits = {name: _trait(given, axis) for name, given in shared["traits"].items()}
-    kinds = more if any(issubclass(kind, Explorable) for kind in more) else (*more, Explorable)
-    made: type[Explorable] = types.new_class(name, kinds, exec_body=lambda room: room.update(body | traits))
-    return made
+    traits = {name: _trait(spec, axis) for name, spec in shared["traits"].items()}
+    bases = more if any(issubclass(base, Explorable) for base in more) else (*more, Explorable)
+    cls: type[Explorable] = types.new_class(name, bases, exec_body=lambda namespace: namespace.update(body | traits))
+    return cls
 
 
-def _trait(given: dict[str, Any], axis: dict[str, Any]) -> traitlets.TraitType[Any, Any]:
+def _trait(spec: dict[str, Any], axis: dict[str, Any]) -> traitlets.TraitType[Any, Any]:
     """Return what holds a trait that constants declare, and travels to the script (life.js checks addresses alike)."""
-    if "choices" in given:
-        allowed = given["choices"]
-        return traitlets.Enum(allowed, given["start"]).tag(sync=True, check=partial(_checks.one_of, allowed=allowed))
-    if "rows" in given:
-        parts = [traitlets.Int() if part.get("whole") else traitlets.Float() for part in given["rows"]]
-        return traitlets.List(traitlets.Tuple(*parts)).tag(sync=True, check=partial(rows_within, declared=given))
-    if "ranges" in given:
-        floats = [traitlets.Float(min=low, max=high) for low, high in given["ranges"]]
-        start = tuple(map(float, given["start"]))
-        check = partial(numbers_within, ranges=given["ranges"])
+    if "choices" in spec:
+        allowed = spec["choices"]
+        return traitlets.Enum(allowed, spec["start"]).tag(sync=True, check=partial(_checks.one_of, allowed=allowed))
+    if "rows" in spec:
+        parts = [traitlets.Int() if column.get("whole") else traitlets.Float() for column in spec["rows"]]
+        return traitlets.List(traitlets.Tuple(*parts)).tag(sync=True, check=partial(rows_within, declared=spec))
+    if "ranges" in spec:
+        floats = [traitlets.Float(min=low, max=high) for low, high in spec["ranges"]]
+        start = tuple(map(float, spec["start"]))
+        check = partial(numbers_within, ranges=spec["ranges"])
         return traitlets.Tuple(*floats, default_value=start).tag(sync=True, check=check)
-    low, high = _ends(given.get("range") or axis["range"])
-    if given.get("whole"):
-        return traitlets.Int(given["start"], min=low, max=high).tag(
+    low, high = _ends(spec.get("range") or axis["range"])
+    if spec.get("whole"):
+        return traitlets.Int(spec["start"], min=low, max=high).tag(
             sync=True, check=partial(_checks.whole, low=int(low), high=int(high))
         )
-    number = traitlets.Float(float(given["start"]), min=low, max=high)
+    number = traitlets.Float(float(spec["start"]), min=low, max=high)
     if math.isinf(high):
         number.tag(to_json=lambda value, _: None if math.isinf(value) else value, from_json=_from_json)
     return number.tag(sync=True, check=partial(number_within, ends=(low, high)))
@@ -193,12 +193,12 @@ def numbers_within(name: str, value: Sequence[float], ranges: Sequence[Sequence[
     Raises:
         ValueError: naming the argument, its value and the ranges.
     """
-    found = _checks.array(name, value, shape=(len(ranges),))
+    numbers = _checks.array(name, value, shape=(len(ranges),))
     low, high = np.array(ranges, dtype=float).T
-    if np.any((found < low) | (found > high)):
+    if np.any((numbers < low) | (numbers > high)):
         allowed = dict.fromkeys(f"[{ends[0]}, {ends[-1]}]" for ends in ranges)
         raise ValueError(f"{name} = {_checks.shown(value)}, but its entries must be in {' and '.join(allowed)}")
-    return tuple(map(float, found))
+    return tuple(map(float, numbers))
 
 
 def rows_within(name: str, value: Sequence[Sequence[float]], declared: dict[str, Any]) -> list[tuple[float, ...]]:
@@ -207,7 +207,7 @@ def rows_within(name: str, value: Sequence[Sequence[float]], declared: dict[str,
     Raises:
         ValueError: naming the argument, its value and what is allowed.
     """
-    found, columns = [], declared["rows"]
+    rows, columns = [], declared["rows"]
     for row in _checks.sequence(name, value, f"rows of {len(columns)} numbers"):
         if len(_checks.sequence(f"an entry of {name}", row, f"{len(columns)} numbers")) != len(columns):
             raise ValueError(f"{name} has an entry {_checks.shown(row)}, but each must be {len(columns)} numbers")
@@ -215,24 +215,24 @@ def rows_within(name: str, value: Sequence[Sequence[float]], declared: dict[str,
         for i, (column, cell) in enumerate(zip(columns, row, strict=True)):
             check = _checks.whole if column.get("whole") else _checks.finite
             cells.append(check(f"{name}[i][{i}]", cell, low=column["range"][0], high=column["range"][-1]))
-        found.append(tuple(cells))
-    if len(found) > declared["most"]:
-        raise ValueError(f"{name} has {len(found)} entries, but at most {declared['most']} are allowed")
-    return found
+        rows.append(tuple(cells))
+    if len(rows) > declared["most"]:
+        raise ValueError(f"{name} has {len(rows)} entries, but at most {declared['most']} are allowed")
+    return rows
 
 
-def _told(name: str, says: str, given: dict[str, Any], axis: dict[str, Any]) -> str:
+def _told(name: str, description: str, spec: dict[str, Any], axis: dict[str, Any]) -> str:
     """Return what a docstring says of a trait."""
 
     def written(ends: Sequence[float | None]) -> str:
         low, high = _ends(ends)
         return f"[{low:.15g}, {high:.15g}]".replace("-", "−")
 
-    if "range" in given or ("start" in given and isinstance(given["start"], int | float)):
-        return f"    {name}: {says}, in {written(given.get('range') or axis['range'])}."
-    if "ranges" in given:
-        return f"    {name}: {says}: in {' × '.join(map(written, given['ranges']))}."
-    return f"    {name}: {says}."
+    if "range" in spec or ("start" in spec and isinstance(spec["start"], int | float)):
+        return f"    {name}: {description}, in {written(spec.get('range') or axis['range'])}."
+    if "ranges" in spec:
+        return f"    {name}: {description}: in {' × '.join(map(written, spec['ranges']))}."
+    return f"    {name}: {description}."
 
 
 def _argument(name: str, trait: traitlets.TraitType[Any, Any]) -> inspect.Parameter:

@@ -46,10 +46,10 @@ def bent(first: ArrayLike, ways: Mapping[str, Mapping[str, Any]], clouds: ArrayL
     """
     dotted = _checks.array("first", first, shape=(None, 2))
     spreads = () if clouds is None else _checks.array("clouds", clouds, shape=(None, 4))
-    given = _checks.instance("ways", ways, Mapping, "a mapping")
+    labelled = _checks.instance("ways", ways, Mapping, "a mapping")
     checked = {
         _checks.instance("a label of ways", text, str, "a string"): _checked(f"ways[{text!r}]", way)
-        for text, way in given.items()
+        for text, way in labelled.items()
     }
     figure, ax = plt.subplots(figsize=(5.8, 3.3))
     contours(ax, LANDSCAPE, *WINDOW)

@@ -94,13 +94,13 @@ def _plane(name: str, loss: Loss) -> Loss:
 
 
 def _heights(value: Callable[[Array], Array], x: Array, y: Array) -> Array:
-    found = np.asarray(value(np.stack([x, y], axis=-1)))
-    if not np.isfinite(found).all():
+    heights = np.asarray(value(np.stack([x, y], axis=-1)))
+    if not np.isfinite(heights).all():
         raise ValueError(
             f"the span from ({x.min():g}, {y.min():g}) to ({x.max():g}, {y.max():g}) has places where the height is "
             "not finite, but it must be to be drawn"
         )
-    return found
+    return heights
 
 
 def _levels(low: float, high: float, parts: Array) -> Array:

@@ -77,9 +77,9 @@ def _path(path: Trajectory, ax: Axes) -> None:
     ax.set_xlabel(f"{ax.get_xlabel()}\n{_said(path)}")
 
 
-def _comparison(found: Comparison, ax: Axes) -> None:
+def _comparison(comparison: Comparison, ax: Axes) -> None:
     """Draw the paths of several assumptions from one start, each under its name."""
-    _paths(dict(found), ax)
+    _paths(dict(comparison), ax)
 
 
 def _regret(regret: Regret, ax: Axes) -> None:
@@ -99,11 +99,11 @@ def _regret(regret: Regret, ax: Axes) -> None:
     ax.set(xlabel=f"cost beyond the optimum: {share} of the least\nin such steps {floor} are inevitable")
 
 
-def _watch(seen: Watch, ax: Axes) -> None:
+def _watch(watch: Watch, ax: Axes) -> None:
     """Draw the loss over the distance travelled, a dot a step, or the lengths of the steps where no loss was said."""
-    if not seen.steps:
+    if not watch.steps:
         raise ValueError("the optimizer made no step while it was watched, so that there is nothing to draw")
-    lengths, losses = seen.lengths, seen.losses
+    lengths, losses = watch.lengths, watch.losses
     if np.all(np.isnan(losses)):
         ax.plot(np.arange(1, len(lengths) + 1), lengths, ".-", color=COLOURS["ink"], lw=0.8)
         ax.set(xlabel="step", ylabel="length of the step", yscale="log")
@@ -111,16 +111,16 @@ def _watch(seen: Watch, ax: Axes) -> None:
     travelled = np.concatenate([[0.0], np.cumsum(lengths)[:-1]])
     ax.plot(travelled, losses, **line("loss", lw=1.2))
     ax.plot(travelled, losses, "o", color=COLOURS["ink"], ms=3, mec="white", mew=0.4)
-    ax.set(xlabel=f"distance travelled\n{seen.steps} steps, a dot each", ylabel="$L$")
+    ax.set(xlabel=f"distance travelled\n{watch.steps} steps, a dot each", ylabel="$L$")
 
 
-def _fingerprint(seen: Fingerprint, ax: Axes) -> None:
+def _fingerprint(fingerprint: Fingerprint, ax: Axes) -> None:
     """Draw the answer to a gradient that is on for the first half of the steps."""
-    if not seen.response:
-        raise ValueError(f"it was refused, so that there are no steps to draw. {seen.refused}")
-    steps = np.arange(1, len(seen.response) + 1)
+    if not fingerprint.response:
+        raise ValueError(f"it was refused, so that there are no steps to draw. {fingerprint.refused}")
+    steps = np.arange(1, len(fingerprint.response) + 1)
     ax.axvspan(0.5, len(steps) / 2 + 0.5, color=COLOURS["quiet"], alpha=0.2, lw=0)
-    ax.plot(steps, seen.response, ".-", color=COLOURS["ink"], lw=0.8)
+    ax.plot(steps, fingerprint.response, ".-", color=COLOURS["ink"], lw=0.8)
     ax.axhline(0, color=COLOURS["quiet"], lw=0.8)
     ax.set(xlabel="step; the gradient is one in the shaded ones", ylabel="step along the gradient")
 
@@ -133,13 +133,13 @@ def _rule(rule: LearningRule, ax: Axes) -> None:
         raise ValueError(
             "this rule couples its coordinates, so that no curvature says how fast it goes: nothing to draw"
         )
-    seen = np.geomspace(*_CURVATURES, 161)
-    limits = {} if rule.metric is not None else rule.limits(seen)
+    grid = np.geomspace(*_CURVATURES, 161)
+    limits = {} if rule.metric is not None else rule.limits(grid)
     limits.pop("Newton", None)  # a displacement, and no velocity
     for name, limit in limits.items():
-        ax.plot(seen, np.broadcast_to(limit.gain, seen.shape), **line(name.lower(), lw=1.4, linestyle="--"), label=name)
-    gain = rule.gain(seen, None if rule.metric is None else seen)
-    ax.plot(seen, np.broadcast_to(gain, seen.shape), **line("optimal", lw=2.4), label="this rule")
+        ax.plot(grid, np.broadcast_to(limit.gain, grid.shape), **line(name.lower(), lw=1.4, linestyle="--"), label=name)
+    gain = rule.gain(grid, None if rule.metric is None else grid)
+    ax.plot(grid, np.broadcast_to(gain, grid.shape), **line("optimal", lw=2.4), label="this rule")
     averaged = {
         "curvature": rule.metric is None or rule.curvature is not None,
         "mean of $g^2$": rule.metric is not None,
@@ -156,25 +156,25 @@ def _reading(reading: Reading, ax: Axes) -> None:
     _rule(reading.rule, ax)
 
 
-def _inference(found: Inference, ax: Axes) -> None:
+def _inference(inference: Inference, ax: Axes) -> None:
     """Draw h/r against r, or where no modes were seen the record and the best fit over time."""
-    if found.rates is None:
-        if found.record is None:
+    if inference.rates is None:
+        if inference.record is None:
             raise ValueError("this inference has neither rates nor a path, so that there is nothing to draw")
-        times, places, fitted = found.record
+        times, places, fitted = inference.record
         dots = ax.plot(times, places, "o", color=COLOURS["ink"], ms=3, mec="white", mew=0.4)
         lines = ax.plot(times, fitted, **line("optimal", lw=1.8))
         dots[0].set_label("record")
-        lines[0].set_label(f"best fit: {found.family}")
+        lines[0].set_label(f"best fit: {inference.family}")
         ax.set(xlabel="time $t$", ylabel=r"$\theta$")
         _legend(ax)
         return
-    h, r, error = (np.asarray(part) for part in (found.rates.h, found.rates.r, found.rates.error))
+    h, r, error = (np.asarray(part) for part in (inference.rates.h, inference.rates.r, inference.rates.error))
     grid = np.geomspace(h.min() / 2, 2 * h.max(), 161)
-    for one, style in zip((found, *found.others), _CYCLE, strict=False):
-        if one.law is not None and one.members:
-            rates = one.law.rates(grid, one.members[0])
-            ax.plot(rates, grid / rates, **line(style, lw=1.8), label=one.family)
+    for candidate, style in zip((inference, *inference.others), _CYCLE, strict=False):
+        if candidate.law is not None and candidate.members:
+            rates = candidate.law.rates(grid, candidate.members[0])
+            ax.plot(rates, grid / rates, **line(style, lw=1.8), label=candidate.family)
     ax.errorbar(r, h / r, xerr=error, yerr=h / r**2 * error, fmt="o", color=COLOURS["ink"], ms=4, lw=0.9, zorder=5)
     ax.set(xlabel="rate $r$ of a mode", ylabel="$h/r$", xlim=(0, 1.15 * r.max()), ylim=(0, 1.15 * np.max(h / r)))
     _legend(ax)
@@ -224,8 +224,8 @@ def _ends(path: Trajectory) -> Array:
 def _beats(path: Trajectory) -> Array:
     """Return moments equally far apart, up to where the path has all but arrived."""
     points = path(path.times)
-    way = np.concatenate([[0.0], np.cumsum(np.sqrt((np.diff(points, axis=0) ** 2).sum(axis=1)))])
-    arrived = np.searchsorted(way, 0.98 * way[-1])
+    distances = np.concatenate([[0.0], np.cumsum(np.sqrt((np.diff(points, axis=0) ** 2).sum(axis=1)))])
+    arrived = np.searchsorted(distances, 0.98 * distances[-1])
     return np.linspace(0.0, path.times[min(arrived, len(path.times) - 1)], _BEATS)
 
 

@@ -92,20 +92,20 @@ def compared(
 
 
 def _mapping(name: str, value: Any) -> dict[str, Any]:
-    found: Mapping[str, Any] = _checks.instance(name, value, (Mapping,), "a mapping")
-    return {_checks.instance(f"a key of {name}", key, str, "a string"): entry for key, entry in found.items()}
+    mapping: Mapping[str, Any] = _checks.instance(name, value, (Mapping,), "a mapping")
+    return {_checks.instance(f"a key of {name}", key, str, "a string"): entry for key, entry in mapping.items()}
 
 
 def _values(name: str, value: ArrayLike) -> Array:
-    found = _checks.array(name, value, shape=(None,))
-    if not found.size:
+    values = _checks.array(name, value, shape=(None,))
+    if not values.size:
         raise ValueError(f"{name} = {_checks.shown(value)}, but it must have a number at least")
-    return found
+    return values
 
 
-def _panel(ax: Axes, rules: list[str], rows: list[Array], said: list[float | None]) -> None:
+def _panel(ax: Axes, rules: list[str], rows: list[Array], references: list[float | None]) -> None:
     """Draw a quantity's rows from above."""
-    for place, (rule, values, expected) in enumerate(zip(rules, rows, said, strict=True)):
+    for place, (rule, values, expected) in enumerate(zip(rules, rows, references, strict=True)):
         ax.axhline(place, color=COLOURS["grid"], lw=0.8, zorder=0)
         if len(values) > 1:
             ax.plot(values, [place] * len(values), ".", color=COLOURS[rule], ms=5, alpha=0.6)

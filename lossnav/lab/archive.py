@@ -86,11 +86,11 @@ def _verify(stream: IO[bytes]) -> None:
     end = stream.read()
     stream.seek(0)
     if end.startswith(_WORDS):
-        found, left = hashlib.sha256(), size - _COMMENT
-        while chunk := stream.read(min(_CHUNK, left)):
-            found.update(chunk)
-            left -= len(chunk)
-        if found.hexdigest().encode() != end[len(_WORDS) :]:
+        digest, remaining = hashlib.sha256(), size - _COMMENT
+        while chunk := stream.read(min(_CHUNK, remaining)):
+            digest.update(chunk)
+            remaining -= len(chunk)
+        if digest.hexdigest().encode() != end[len(_WORDS) :]:
             raise Damaged("its SHA-256 is not the one that was written with it")
         stream.seek(0)
         return

@@ -40,11 +40,11 @@ def percent(ours: Any, theirs: Any) -> tuple[float, float, float]:
         >>> [round(x, 2) for x in percent([1.1, 2.0, 3.0], [1.0, 2.0, 3.0])]
         [3.33, -11.01, 17.68]
     """
-    one, other = array("ours", ours), array("theirs", theirs)
-    for name, values in (("ours", one), ("theirs", other)):
-        if values.shape != one.shape or (values <= 0).any():
-            raise ValueError(f"{name} has shape {values.shape}, but it must be (S,), > 0, and fit ours {one.shape}")
-    return interval(100 * (one / other - 1))
+    first, second = array("ours", ours), array("theirs", theirs)
+    for name, values in (("ours", first), ("theirs", second)):
+        if values.shape != first.shape or (values <= 0).any():
+            raise ValueError(f"{name} has shape {values.shape}, but it must be (S,), > 0, and fit ours {first.shape}")
+    return interval(100 * (first / second - 1))
 
 
 def words(found: tuple[float, float, float]) -> str:

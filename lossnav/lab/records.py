@@ -114,8 +114,8 @@ def save(path: str | os.PathLike[str], record: Record) -> None:
     instance("record", record, Record, "a records.Record")
     target = Path(path)
     content = asdict(record)
-    whole = {"format": _FORMAT, "sha256": _digest(content), **content}
-    text = json.dumps(whole, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    document = {"format": _FORMAT, "sha256": _digest(content), **content}
+    text = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     with replacing(target) as stream:
         stream.write(text.encode())
 
@@ -134,9 +134,9 @@ def load(path: str | os.PathLike[str]) -> Record:
     check_path("path", path)
     try:
         content = json.loads(Path(path).read_text(encoding="utf-8"))
-        found = content.pop("format", None) if isinstance(content, dict) else type(content).__name__
-        if found != _FORMAT:
-            raise ValueError(f"its format is {shown(found)}, and this version reads format {_FORMAT}")
+        file_format = content.pop("format", None) if isinstance(content, dict) else type(content).__name__
+        if file_format != _FORMAT:
+            raise ValueError(f"its format is {shown(file_format)}, and this version reads format {_FORMAT}")
         if content.pop("sha256", None) != _digest(content):
             raise ValueError("its content does not have the SHA-256 that was written with it")
         return Record(**content)
@@ -173,13 +173,13 @@ def revision() -> str:
 @functools.cache
 def versions() -> dict[str, str]:
     """Return the versions of Python, of this package and of those whose numerics matter."""
-    found = {"python": platform.python_version(), "lossnav": __version__}
+    installed = {"python": platform.python_version(), "lossnav": __version__}
     for name in _PACKAGES:
         try:
-            found[name] = version(name)
+            installed[name] = version(name)
         except PackageNotFoundError:
             continue
-    return found
+    return installed
 
 
 def processor() -> str:

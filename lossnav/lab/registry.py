@@ -54,9 +54,9 @@ class Rule:
     def over(self, ensemble: Any, options: Mapping[str, Any], seed: int) -> Any:
         """Return the rule that steps all members of an ``ensemble.Ensemble``; ``seed`` is of what it draws."""
         maker = self.maker()
-        wanted = inspect.signature(maker).parameters
-        options = {**self.given, **({"seed": seed} if "seed" in wanted else {}), **options}
-        return maker(ensemble if "ensemble" in wanted else ensemble.parameters(), **options)
+        parameters = inspect.signature(maker).parameters
+        options = {**self.given, **({"seed": seed} if "seed" in parameters else {}), **options}
+        return maker(ensemble if "ensemble" in parameters else ensemble.parameters(), **options)
 
 
 _DESCENT, _ADAPTIVE = (3e-3, 1.0), (3e-5, 3e-2)
@@ -132,5 +132,5 @@ OPTIMIZERS = tuple(name for name, rule in RULES.items() if rule.optimizer)
 
 def label(rule: str) -> str:
     """Return the name of a rule in figures and tables, or of a variant, "rule, what differs"."""
-    base, comma, rest = rule.partition(", ")
-    return RULES[base].label + comma + rest if base in RULES else rule
+    base, comma, variant = rule.partition(", ")
+    return RULES[base].label + comma + variant if base in RULES else rule

@@ -54,18 +54,18 @@ class Measurement:
 
         start = time.perf_counter()
         with on_threads(1):
-            found = self.measure(dataset, self.seed, **self.settings)
-        where = {"label": "none"} if dataset is None else dataset.provenance.record()
+            results = self.measure(dataset, self.seed, **self.settings)
+        provenance = {"label": "none"} if dataset is None else dataset.provenance.record()
         seeds = list(self.seed) if isinstance(self.seed, tuple) else [self.seed]
         return records.new(
-            command=command, config={**about, **self.settings}, seeds=seeds, data=where, results=found,
+            command=command, config={**about, **self.settings}, seeds=seeds, data=provenance, results=results,
             duration=time.perf_counter() - start, device=records.processor(),
         )  # fmt: skip
 
 
 def kept(found: Sequence[records.Record]) -> list[Any]:
     """Return the results of each record, in their order."""
-    return [one.results for one in found]
+    return [record.results for record in found]
 
 
 @dataclass(frozen=True)
@@ -117,36 +117,34 @@ class Study:
         wanted = self.wanted(**options)
         how = {"workers": self.workers, "checkpoints": Path(folder) / "checkpoints", **how}
         if isinstance(wanted, Comparison):
-            found: Any = sweep.compare(wanted, folder, **how)
-            tuning = [one for rule in found.values() for seeds in rule.trials for one in seeds]
-            judged = [one for rule in found.values() for one in rule.judged]
-        elif measured := [one for one in wanted if isinstance(one, Measurement)]:
+            outcome: Any = sweep.compare(wanted, folder, **how)
+            tuning = [record for rule in outcome.values() for trial in rule.trials for record in trial]
+            judged = [record for rule in outcome.values() for record in rule.judged]
+        elif measurements := [measurement for measurement in wanted if isinstance(measurement, Measurement)]:
             about = {"study": name, **self.config(**options)}
-            found = judged = _measured(measured, command, about, Path(folder), how.get("root"))
+            outcome = judged = _measured(measurements, command, about, Path(folder), how.get("root"))
             tuning = []
         else:
-            experiments = [one for one in wanted if isinstance(one, Experiment)]
+            experiments = [experiment for experiment in wanted if isinstance(experiment, Experiment)]
             table = sweep.every(experiments, folder, **how)
-            found = judged = [table[experiment.key()] for experiment in experiments]
+            outcome = judged = [table[experiment.key()] for experiment in experiments]
             tuning = []
-        return self._merged(name, command, options, found, tuning, judged)
+        return self._merged(name, command, options, outcome, tuning, judged)
 
     def _merged(
-        self, name: str, command: str, options: Mapping[str, int], found: Any, tuning: Sequence[records.Record],
+        self, name: str, command: str, options: Mapping[str, int], outcome: Any, tuning: Sequence[records.Record],
         judged: Sequence[records.Record],
     ) -> records.Record:  # fmt: skip
         """Return one record from those of all runs, which must have seen the same data on one kind of device."""
-        everyone = [*tuning, *judged]
-        first = everyone[0]
-        for what in ("data", "device", "versions"):
-            if any(getattr(one, what) != getattr(first, what) for one in everyone):
-                raise RuntimeError(f"the runs of {name} differ in their {what}: use another folder (--runs)")
-        shared = {
-            key: value for key, value in first.config.items() if all(r.config.get(key) == value for r in everyone)
-        }
+        runs = [*tuning, *judged]
+        first = runs[0]
+        for attribute in ("data", "device", "versions"):
+            if any(getattr(record, attribute) != getattr(first, attribute) for record in runs):
+                raise RuntimeError(f"the runs of {name} differ in their {attribute}: use another folder (--runs)")
+        shared = {key: value for key, value in first.config.items() if all(r.config.get(key) == value for r in runs)}
         return records.Record(
             command, {"study": name, **shared, **self.config(**options)}, sorted({s for r in judged for s in r.seeds}),
-            first.data, self.results(found), round(math.fsum(one.duration for one in everyone), 1), first.device,
+            first.data, self.results(outcome), round(math.fsum(record.duration for record in runs), 1), first.device,
             judged[-1].revision, first.versions, name,
         )  # fmt: skip
 
@@ -163,14 +161,14 @@ def widened(
         beyond: from the place at an edge, and 1 at the upper edge or −1 at the lower one, to the next.
         most: further places, >= 0.
     """
-    found = dict(zip(grid, losses(grid), strict=True))
+    loss_at = dict(zip(grid, losses(grid), strict=True))
     for _ in range(most):
-        best = min(found, key=found.__getitem__)
-        if min(found) < best < max(found):
+        best = min(loss_at, key=loss_at.__getitem__)
+        if min(loss_at) < best < max(loss_at):
             break
-        place = beyond(best, 1 if best == max(found) else -1)
-        found[place] = losses([place])[0]
-    return found
+        place = beyond(best, 1 if best == max(loss_at) else -1)
+        loss_at[place] = losses([place])[0]
+    return loss_at
 
 
 def six(values: Any) -> Any:
@@ -186,14 +184,14 @@ def _measured(
     from lossnav.lab import data
 
     folder.mkdir(parents=True, exist_ok=True)
-    dataset, found = functools.cache(lambda name: data.load(name, root)), []
-    for one in wanted:
-        path = folder / f"{one.key(about)}.json"
+    dataset, recorded = functools.cache(lambda name: data.load(name, root)), []
+    for measurement in wanted:
+        path = folder / f"{measurement.key(about)}.json"
         if not path.exists():
-            records.save(path, one.run(command, about, dataset(one.data) if one.data else None))
-        found.append(records.load(path))
-        print(f"seed {one.seed}, {dict(one.settings)}: {found[-1].duration:.0f} s", flush=True)
-    return found
+            records.save(path, measurement.run(command, about, dataset(measurement.data) if measurement.data else None))
+        recorded.append(records.load(path))
+        print(f"seed {measurement.seed}, {dict(measurement.settings)}: {recorded[-1].duration:.0f} s", flush=True)
+    return recorded
 
 
 def main(script: str, studies: Mapping[str, Study], words: Sequence[str] | None = None) -> None:

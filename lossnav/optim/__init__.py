@@ -42,8 +42,8 @@ if not TYPE_CHECKING:  # to a type checker it would offer any name
     def __getattr__(name: str) -> Any:
         if name != "BallisticMatrix":
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        found = globals()[name] = importlib.import_module("lossnav.optim.matrix").BallisticMatrix
-        return found
+        optimizer_class = globals()[name] = importlib.import_module("lossnav.optim.matrix").BallisticMatrix
+        return optimizer_class
 
 
 def __dir__() -> list[str]:

@@ -310,8 +310,8 @@ class Rule(torch.optim.Optimizer, abc.ABC):
         """
         final: list[State] = []  # the state that is loaded, after all hooks that may replace it
 
-        def check(_: Any, given: State) -> State:
-            final.append(self._read_state(given))
+        def check(_: Any, loaded: State) -> State:
+            final.append(self._read_state(loaded))
             return final[0]
 
         before = self.register_load_state_dict_pre_hook(check)

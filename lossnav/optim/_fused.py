@@ -92,8 +92,8 @@ def again(rule: Any, group: dict[str, Any]) -> bool:
     Most of a launch of many small tensors is looking at each of them; here each is only asked whether it still lies
     where it lay, as it lay.
     """
-    kept = rule.__dict__.get("_launches", {}).get(id(group))
-    return kept is not None and kept.again(rule, group)
+    previous = rule.__dict__.get("_launches", {}).get(id(group))
+    return previous is not None and previous.again(rule, group)
 
 
 def _launch(
@@ -117,8 +117,8 @@ def _launch(
         if home is not p:
             p.copy_(home)
     torch.autograd.graph.increment_version(params)  # autograd must know that the values it may have saved are gone
-    old, others = rule.__dict__.get("_launches", {}), (id(one) for one in rule.param_groups if one is not group)
-    launches = rule._launches = {place: old[place] for place in others if place in old}  # a lost group's state goes
+    old, ids = rule.__dict__.get("_launches", {}), (id(peer) for peer in rule.param_groups if peer is not group)
+    launches = rule._launches = {place: old[place] for place in ids if place in old}  # a lost group's state goes
     as_they_are = all(a is b for a, b in zip(chain(homes, streams[1]), chain(params, grads), strict=True))
     at_home = _same(counters, [s["step"] for s in states])
     if as_they_are and at_home and _same(params, group["params"]):
@@ -195,11 +195,11 @@ class _Again:
             return False
         if not _same(map(rule.state.get, params), self._states):
             return False
-        kept: list[Any] = [state.get(key) for key in ("step", *launch.memory) for state in self._states]
+        tensors: list[Any] = [state.get(key) for key in ("step", *launch.memory) for state in self._states]
         return (
-            _same(kept, self._kept)
+            _same(tensors, self._kept)
             and [t.data_ptr() for t in launch.fixed] == launch.places
-            and [n.data_ptr() for n in kept[: launch.count]] == self._step_places
+            and [n.data_ptr() for n in tensors[: launch.count]] == self._step_places
             and [p.shape for p in params] == self._shapes
             and [p.stride() for p in params] == self._strides
             and all(p.dtype is self._dtype for p in params)

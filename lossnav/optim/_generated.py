@@ -97,7 +97,7 @@ def read(group: Group, what: Statement, values: tuple[Any, ...], words: str, why
         return eval(x.text, {"math": math}, numbers) if isinstance(x, Number) else x
 
     def made(believed: Any) -> Any:
-        return type(believed)(**{one.name: number(getattr(believed, one.name)) for one in fields(believed)})
+        return type(believed)(**{option.name: number(getattr(believed, option.name)) for option in fields(believed)})
 
     fades, flat = number(what.fading), what.root is flat_root
     reasons = {
@@ -184,12 +184,12 @@ class Generated(Rule):
         run(step, params, grads, memory, counts, values)
 
     def _call(self, group: Group, states: list[State]) -> Call:
-        written, (rate, *others) = self._step_of(group).written, self._values(group)
+        written, (rate, *values) = self._step_of(group).written, self._values(group)
         if len(written.memory) > _MOST:
             raise NoKernel(f"it remembers {len(written.memory)} averages, and a kernel has room for {_MOST}")
         each = [(s[self._told],) for s in states] if written.told else [()] * len(states)
         return Call(
-            written.kernel, written.memory, (float(rate), -1.0 if group["maximize"] else 1.0, *map(float, others)), each
+            written.kernel, written.memory, (float(rate), -1.0 if group["maximize"] else 1.0, *map(float, values)), each
         )
 
 

@@ -44,10 +44,10 @@ def number(parameter: Tensor, groups: Groups) -> int:
     for group in groups:
         names = group.get("param_names", [])
         named = len(names) == len(group["params"])
-        for i, other in enumerate(group["params"]):
+        for i, candidate in enumerate(group["params"]):
             if named:
                 seen[names[i]] = seen.get(names[i], 0) + 1
-            if other is parameter:
+            if candidate is parameter:
                 return _digest(names[i], seen[names[i]]) if named else place
             place += 1
     raise LookupError(f"a parameter of shape {tuple(parameter.shape)} is in none of the groups")

@@ -48,10 +48,10 @@ def load(dtype: torch.dtype, text: str) -> ctypes.CDLL:
         NoKernel: there is no compiler, or it fails. The answer is remembered: one process asks once.
     """
     with _LOCK:
-        found = _load(_REALS[dtype], text)
-    if isinstance(found, str):
-        raise NoKernel(found)
-    return found
+        answer = _load(_REALS[dtype], text)
+    if isinstance(answer, str):
+        raise NoKernel(answer)
+    return answer
 
 
 @cache
@@ -62,8 +62,8 @@ def _load(real: str, text: str) -> ctypes.CDLL | str:
         source = (resources.files(__package__) / "kernels.h").read_bytes() + text.encode()
         name = f"{real}-{_digest(source, real, compiler, runtime)}"
         folder = _folder()
-        if folder is not None and (kept := _kept(folder, name)) is not None:
-            return kept
+        if folder is not None and (cached := _kept(folder, name)) is not None:
+            return cached
         with tempfile.TemporaryDirectory(prefix="lossnav-", dir=folder, ignore_cleanup_errors=True) as scratch:
             built = _build(Path(scratch), source, real, compiler, runtime)
             try:
@@ -122,8 +122,8 @@ def _openmp() -> str | None:
         mapped = Path("/proc/self/maps").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return None
-    found = re.findall(r"\s(/.*/lib(?:gomp|iomp5|omp)[^/]*\.so[.\d]*)$", mapped, re.MULTILINE)
-    return min(found, key=lambda path: "/torch" not in path, default=None)  # scikit-learn, for one, brings another
+    runtimes = re.findall(r"\s(/.*/lib(?:gomp|iomp5|omp)[^/]*\.so[.\d]*)$", mapped, re.MULTILINE)
+    return min(runtimes, key=lambda path: "/torch" not in path, default=None)  # scikit-learn, for one, brings another
 
 
 def _digest(source: bytes, real: str, compiler: list[str], runtime: str | None) -> str:
@@ -179,13 +179,13 @@ def _build(scratch: Path, source: bytes, real: str, compiler: list[str], runtime
 def _run(command: list[str], folder: Path) -> str:
     """Run a command and return what is wrong, or nothing."""
     try:
-        done = subprocess.run(command, cwd=folder, capture_output=True, timeout=_TIMEOUT, stdin=subprocess.DEVNULL)
+        process = subprocess.run(command, cwd=folder, capture_output=True, timeout=_TIMEOUT, stdin=subprocess.DEVNULL)
     except subprocess.TimeoutExpired:
         raise NoKernel(f"the compiler {command[0]} did not end within {_TIMEOUT:.0f} s") from None
     except OSError as error:
         raise NoKernel(f"the compiler {command[0]} does not run ({error.strerror})") from None
-    if done.returncode == 0:
+    if process.returncode == 0:
         return ""
-    said = done.stderr.decode(errors="replace").strip().splitlines()
-    complaint = next((line for line in said if "error" in line), said[0] if said else "it says nothing")
-    return f"the compiler {command[0]} failed with exit status {done.returncode}: {complaint.strip()[:200]}"
+    messages = process.stderr.decode(errors="replace").strip().splitlines()
+    complaint = next((line for line in messages if "error" in line), messages[0] if messages else "it says nothing")
+    return f"the compiler {command[0]} failed with exit status {process.returncode}: {complaint.strip()[:200]}"

@@ -52,8 +52,8 @@ def check_rate(name: str, value: Any) -> None:
     """Raise unless ``value`` is a finite number >= 0; a 0-dim tensor is not read (that could stall a GPU)."""
     if torch.is_tensor(value):
         if value.ndim != 0 or not value.is_floating_point():
-            found = f"shape {tuple(value.shape)} and dtype {value.dtype}"
-            raise ValueError(f"{name} has {found}, but it must be a real number or a 0-dim tensor")
+            description = f"shape {tuple(value.shape)} and dtype {value.dtype}"
+            raise ValueError(f"{name} has {description}, but it must be a real number or a 0-dim tensor")
     else:
         finite(name, value, low=0.0)
 

@@ -10,7 +10,7 @@ from lossnav.optim._base import _HALF, Group, Rule
 
 def prior(rule: Rule, parameter: Tensor, group: Group) -> tuple[float, float]:
     """Return mean and variance of a tensor's prior, from the options and from its values now."""
-    found, centre = _spread(parameter)
+    spread, centre = _spread(parameter)
     mean = centre if group["prior_mean"] is None else group["prior_mean"]
     if parameter.is_meta and group["prior_variance"] == "init":
         raise ValueError(
@@ -19,19 +19,19 @@ def prior(rule: Rule, parameter: Tensor, group: Group) -> tuple[float, float]:
         )
     if group["prior_variance"] != "init":
         return float(mean), float(group["prior_variance"])
-    if found == 0:  # borrow the spread of the group, as it was when training began
+    if spread == 0:  # borrow the spread of the group, as it was when training began
         peers = next(g["params"] for g in rule._all_groups() if any(q is parameter for q in g["params"]))
-        others = [(q.numel(), rule.state.get(q, {}).get("prior_variance") or _spread(q)[0]) for q in peers]
-        others = [(size, variance) for size, variance in others if variance > 0]
-        found = centre**2  # the only scale that equal weights have
-        if others:
-            found = sum(size * variance for size, variance in others) / sum(size for size, _ in others)
-        elif found == 0:
+        peer_spreads = [(q.numel(), rule.state.get(q, {}).get("prior_variance") or _spread(q)[0]) for q in peers]
+        peer_spreads = [(size, variance) for size, variance in peer_spreads if variance > 0]
+        spread = centre**2  # the only scale that equal weights have
+        if peer_spreads:
+            spread = sum(size * variance for size, variance in peer_spreads) / sum(size for size, _ in peer_spreads)
+        elif spread == 0:
             raise ValueError(
                 f"prior_variance = 'init', but the values of a parameter of shape {tuple(parameter.shape)} are all 0, "
                 "and those of every other in its group are equal, too: it must be a number > 0 here"
             )
-    return float(mean), found
+    return float(mean), spread
 
 
 def _spread(parameter: Tensor) -> tuple[float, float]:

@@ -77,16 +77,16 @@ def laid_out_as(parameter: Tensor, tensor: Tensor, what: str) -> Tensor:
                 "be all of it or a DTensor, as the parameter is"
             )
         return _spread_as(tensor, parameter)
-    given: Any = tensor
+    sharded: Any = tensor
     wanted: Any = parameter
-    if given.device_mesh != wanted.device_mesh:
+    if sharded.device_mesh != wanted.device_mesh:
         raise RuntimeError(
-            f"{what} of a parameter of shape {tuple(parameter.shape)} lies on {given.device_mesh}, but the parameter "
+            f"{what} of a parameter of shape {tuple(parameter.shape)} lies on {sharded.device_mesh}, but the parameter "
             f"on {wanted.device_mesh}"
         )
-    if given.placements != wanted.placements:
-        given = given.redistribute(placements=wanted.placements)
-    return given
+    if sharded.placements != wanted.placements:
+        sharded = sharded.redistribute(placements=wanted.placements)
+    return sharded
 
 
 def _spread_as(full: Tensor, like: Any) -> Tensor:
@@ -113,8 +113,8 @@ class LocalState(dict[str, Any]):
         if value is self.get(key):
             return
         super().__setitem__(key, value)
-        kept = self._state.get(key)
-        self._state[key] = _of_part(value, kept) if is_sharded(kept) else value
+        stored = self._state.get(key)
+        self._state[key] = _of_part(value, stored) if is_sharded(stored) else value
 
 
 def _of_part(part: Tensor, like: Any) -> Tensor:

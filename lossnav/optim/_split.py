@@ -55,10 +55,10 @@ def split(model: nn.Module, *, leave: Collection[str] | None = None) -> list[dic
             )
     left = {id(p) for part in modules.values() if isinstance(part, _TABLES) for p in part.parameters(recurse=False)}
     left |= {id(p) for key, p in named.items() if any(key == name or key.startswith(f"{name}.") for name in leave)}
-    both: tuple[list[Any], list[Any]] = ([], [])
+    named_groups: tuple[list[Any], list[Any]] = ([], [])
     for name, p in model.named_parameters():
-        both[p.ndim < 2 or id(p) in left].append((name, p))
-    groups: list[dict[str, Any]] = [{"params": both[0]}, {"params": both[1], "curvature": "diagonal"}]
+        named_groups[p.ndim < 2 or id(p) in left].append((name, p))
+    groups: list[dict[str, Any]] = [{"params": named_groups[0]}, {"params": named_groups[1], "curvature": "diagonal"}]
     return [group for group in groups if group["params"]]
 
 

@@ -34,9 +34,9 @@ def check_same_rule(name: str, saved: Group, own: Group, options: set[str], argu
     strange = sorted(saved.keys() - own.keys() - _COMMON - options - set(arguments))
     telling = options - _COMMON
     if strange or (telling and not telling & saved.keys()):
-        found = f"the options {', '.join(strange)}" if strange else f"none of the options {', '.join(sorted(telling))}"
+        words = f"the options {', '.join(strange)}" if strange else f"none of the options {', '.join(sorted(telling))}"
         raise ValueError(
-            f"state_dict has {found}, but it must be one of {name}: another optimizer's would be a silent restart "
+            f"state_dict has {words}, but it must be one of {name}: another optimizer's would be a silent restart "
             "with averages that are not used (Belief goes on from torch's Adam and AdamW)"
         )
 

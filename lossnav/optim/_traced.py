@@ -73,7 +73,7 @@ def _foreach_lerp_(x: Lists, y: Lists, weight: Any) -> None:
 
 def _foreach_clamp_min(x: Lists, bound: Any) -> Lists:
     """Return the larger of x and a number."""
-    return [torch.clamp_min(one, bound) for one in x] if torch.is_tensor(bound) else torch._foreach_clamp_min(x, bound)
+    return [torch.clamp_min(t, bound) for t in x] if torch.is_tensor(bound) else torch._foreach_clamp_min(x, bound)
 
 
 def smaller(x: Any, y: float) -> Any:

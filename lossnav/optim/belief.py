@@ -77,23 +77,23 @@ class Believing(Generated):
         super()._complete(group)
 
     def _assumed(self, group: Group) -> Found:
-        whole, epsilon = {**group, **self._fixed}, discount_of(group)
-        words = f"beliefs in mean and variance of the gradient, h = cV; V an average, {whole['variance']}; "
+        options, epsilon = {**group, **self._fixed}, discount_of(group)
+        words = f"beliefs in mean and variance of the gradient, h = cV; V an average, {options['variance']}; "
         words += "a gradient that fades at α = ε√(ηkc)" if epsilon is None else f"discount γ = {2 * epsilon:g}√(ηkc)"
-        if whole["variance"] == "innovation" and whole["betas"][0] == 0:
+        if options["variance"] == "innovation" and options["betas"][0] == 0:
             return words, "Without memory there is no mean to be surprised about", None
         return self._read(group, words, "As for Adam")
 
     def _form(self, group: Group, moves: bool = True) -> Hashable:
-        whole, epsilon = {**group, **self._fixed}, damping(group)
+        options, epsilon = {**group, **self._fixed}, damping(group)
         plan = "fading"
         if is_overdamped(group):
             plan = "overdamped"
         elif epsilon is not None:
             plan = "discounted" if torch.is_tensor(epsilon) or epsilon <= _LARGE else "wide"
         return (
-            plan, whole["variance"], moves and whole["bias_correction"], bool(whole["curvature_scale"] != 0),
-            bool(whole["eps_inside"] != 0), moves and bool(group["weight_decay"] != 0), moves,
+            plan, options["variance"], moves and options["bias_correction"], bool(options["curvature_scale"] != 0),
+            bool(options["eps_inside"] != 0), moves and bool(group["weight_decay"] != 0), moves,
         )  # fmt: skip
 
     @staticmethod
@@ -120,9 +120,9 @@ class Believing(Generated):
         )  # fmt: skip
 
     def _values(self, group: Group) -> tuple[Any, ...]:
-        whole, epsilon = {**group, **self._fixed}, 0.0 if is_overdamped(group) else damping(group) or 0.0
+        options, epsilon = {**group, **self._fixed}, 0.0 if is_overdamped(group) else damping(group) or 0.0
         names = ("eps_inside", "curvature_scale", "weight_decay")
-        return step_rate(group), *group["betas"], group["eps"], epsilon, *(whole[name] for name in names)
+        return step_rate(group), *group["betas"], group["eps"], epsilon, *(options[name] for name in names)
 
 
 class Belief(Believing):

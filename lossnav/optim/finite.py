@@ -41,9 +41,9 @@ def check(groups: Groups) -> None:
     The sum of squares of all gradients tells: one pass over them. It may overflow where they are finite, or underflow,
     which does no harm; so where it is not finite each gradient is looked at.
     """
-    found = [_shards.local(g) for _, g in _moved(groups)]
-    for dtype in {g.dtype for g in found}:
-        norms = torch._foreach_norm([g for g in found if g.dtype is dtype])
+    gradients = [_shards.local(g) for _, g in _moved(groups)]
+    for dtype in {g.dtype for g in gradients}:
+        norms = torch._foreach_norm([g for g in gradients if g.dtype is dtype])
         if not torch.stack(norms).sum().isfinite():
             _name(groups)
 

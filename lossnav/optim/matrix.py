@@ -254,11 +254,11 @@ class BallisticMatrix(belief.Believing):
 
     def _room(self, like: Tensor) -> tuple[Tensor, Tensor]:
         """Return two stacks of matrices to compute in, kept between steps."""
-        kept, key = self.__dict__.setdefault("_kept", {}), (like.device, like.dtype)
-        if key not in kept or kept[key].shape[1] < like.numel():
-            kept[key] = like.new_empty(2, like.numel())
-        one, other = kept[key][:, : like.numel()].unflatten(1, like.shape)
-        return one, other
+        buffers, key = self.__dict__.setdefault("_kept", {}), (like.device, like.dtype)
+        if key not in buffers or buffers[key].shape[1] < like.numel():
+            buffers[key] = like.new_empty(2, like.numel())
+        first, second = buffers[key][:, : like.numel()].unflatten(1, like.shape)
+        return first, second
 
 
 class StackLook(ArrayLook):
@@ -293,13 +293,13 @@ def believed(group: Group, kind: str) -> Matrices:
 def _believed(
     kind: str, beta: float, floor: float | None, noise: bool, every: int, watch: int, max_dim: int
 ) -> Matrices:
-    given: dict[str, Any] = {} if floor is None else {"floor": floor}
+    options: dict[str, Any] = {} if floor is None else {"floor": floor}
     if kind == "polar":
-        return assume.Polar(noise=noise, **given)
-    given |= {"every": every, "watch": watch, "max_dim": max_dim}
+        return assume.Polar(noise=noise, **options)
+    options |= {"every": every, "watch": watch, "max_dim": max_dim}
     if kind == "eigenbasis":
-        return assume.Eigenbasis(beta, **given)
-    return assume.Kronecker(beta, FITS.get(kind, "moments"), **given)
+        return assume.Eigenbasis(beta, **options)
+    return assume.Kronecker(beta, FITS.get(kind, "moments"), **options)
 
 
 @lru_cache(maxsize=256)
@@ -309,13 +309,13 @@ def _mean(beta: float, corrected: bool) -> assume.Filter:
 
 def _alike(matrices: list[int], states: list[State]) -> Iterator[list[int]]:
     """Part matrices into lists that take one step together: of one shape and age, and with the same beliefs."""
-    found: dict[Any, list[int]] = {}
+    groups: dict[Any, list[int]] = {}
     for i in matrices:
         shapes = tuple((name, x.shape) for name, x in states[i].items())
-        found.setdefault((shapes, states[i]["step"].item()), []).append(i)
-    for (shapes, _), alike in found.items():
-        size, held = sum(shape.numel() for _, shape in shapes), states[alike[0]]
-        alone = ("ql" in held or "qr" in held) and held["m"].device.type == "cpu" and size > _SMALL
+        groups.setdefault((shapes, states[i]["step"].item()), []).append(i)
+    for (shapes, _), alike in groups.items():
+        size, state = sum(shape.numel() for _, shape in shapes), states[alike[0]]
+        alone = ("ql" in state or "qr" in state) and state["m"].device.type == "cpu" and size > _SMALL
         most = 1 if alone else max(_STACKED // max(size, 1), 1)
         yield from (alike[first : first + most] for first in range(0, len(alike), most))
 
@@ -333,30 +333,30 @@ def _steps(
     """
     first, n = states[0], int(count(states[0]["step"]))
     in_bases = "ql" in first or "qr" in first
-    if not in_bases and (found := _iterated(group, grads, states)) is not None:
-        return found
+    if not in_bases and (iterated_steps := _iterated(group, grads, states)) is not None:
+        return iterated_steps
     # The averages behind the bases are large, and only some steps look at them.
-    shape: Any = believed(group, "polar" if not in_bases else "eigenbasis" if "v" in first else group["curvature"])
-    watched = in_bases and shape.is_watched(n)
+    assumption: Any = believed(group, "polar" if not in_bases else "eigenbasis" if "v" in first else group["curvature"])
+    watched = in_bases and assumption.is_watched(n)
     names = [name for name in first if name != "step" and (watched or name not in ("left", "right"))]
-    kept, g = {name: _stacked([s[name] for s in states]) for name in names}, _stacked(grads)
+    stacks, g = {name: _stacked([s[name] for s in states]) for name in names}, _stacked(grads)
     if in_bases and n == 1:
-        _keep(states, shape.first(kept, g))
+        _keep(states, assumption.first(stacks, g))
         return (), 1.0
     # Into the bases, where all assumptions look at the gradient as on arrays; "polar" finds its basis only then.
-    sides, memory = (kept.get("ql"), kept.get("qr")), room(g)
-    view = StackLook(turn(g, *sides, memory), kept, n - in_bases, memory)
+    sides, memory = (stacks.get("ql"), stacks.get("qr")), room(g)
+    view = StackLook(turn(g, *sides, memory), stacks, n - in_bases, memory)
     beta = group["betas"][0]
-    mean, variance, _ = look(view, _mean(beta, not in_bases), shape, None)
+    mean, variance, _ = look(view, _mean(beta, not in_bases), assumption, None)
     if len(states) > 1:  # else it is the matrix itself
-        _keep(states, {name: kept[name] for name in ("m", "v", "rows", "columns") if name in kept})
+        _keep(states, {name: stacks[name] for name in ("m", "v", "rows", "columns") if name in stacks})
     # Each entry has the gain of one coordinate; what the averages have seen of the whole comes with the rate.
     way = turn(mean.signal, *view.bases)
     step = torch.zeros_like(way) if way is view.gradient else memory[variance is memory[0]].zero_()
     plan()(step, way, variance.expand_as(way).contiguous())
     step = turn_back(turn_back(step, *view.bases, memory), *sides, memory)
     if watched:
-        _keep(states, shape.after(kept, g, n))
+        _keep(states, assumption.after(stacks, g, n))
     sign = -1.0 if group["maximize"] else 1.0
     return _apart(step, states), sign / (1 - beta ** (n - 1)) if in_bases else sign
 
@@ -385,8 +385,8 @@ def _iterated(group: Group, grads: list[Tensor], states: list[State]) -> tuple[S
     torch._foreach_lerp_(means, grads, 1 - group["betas"][0])
     factors = orthogonal(means, torch.bfloat16 if units and dtype != torch.float64 else dtype)
     sign = 1.0 if group["maximize"] else -1.0
-    kept = _mean(group["betas"][0], True).kept(int(count(states[0]["step"]))) if group["noise"] else 1.0
-    return factors.unbind(), sign * belief.step_rate(group) * math.sqrt(kept * max(means[0].shape))
+    squared_weights = _mean(group["betas"][0], True).kept(int(count(states[0]["step"]))) if group["noise"] else 1.0
+    return factors.unbind(), sign * belief.step_rate(group) * math.sqrt(squared_weights * max(means[0].shape))
 
 
 def _has_plain_root(group: Group) -> bool:

@@ -218,8 +218,8 @@ class Navigator(Generated):
         }
 
     def _assumed(self, group: Group) -> Found:
-        told = self.curvature if isinstance(self.curvature, str) else "a function"
-        words = f"Eq. 6 in each coordinate, exactly in Δt; gradient as seen, curvature an average of {told}"
+        source = self.curvature if isinstance(self.curvature, str) else "a function"
+        words = f"Eq. 6 in each coordinate, exactly in Δt; gradient as seen, curvature an average of {source}"
         return self._read(group, words, "Curvatures that change little in a step")
 
     def _start(self, parameter: Tensor, group: Group, state: State) -> None:
@@ -291,14 +291,14 @@ class Navigator(Generated):
 
     def _called(self, parameter: Tensor) -> Tensor:
         assert callable(self.curvature) and parameter.grad is not None
-        found = self.curvature(parameter, parameter.grad)
-        if not torch.is_tensor(found) or found.shape != parameter.shape:
-            shape = f"shape {tuple(found.shape)}" if torch.is_tensor(found) else shown(found)
+        curvature = self.curvature(parameter, parameter.grad)
+        if not torch.is_tensor(curvature) or curvature.shape != parameter.shape:
+            shape = f"shape {tuple(curvature.shape)}" if torch.is_tensor(curvature) else shown(curvature)
             raise ValueError(
                 f"curvature returned {shape} for a parameter of shape {tuple(parameter.shape)}, "
                 "but it must return a tensor of the parameter's shape"
             )
-        return found
+        return curvature
 
     def _probe(self, params: list[Tensor], grads: list[Tensor | None]) -> list[Tensor]:
         """Observe the curvature through the graphs of the gradients; return the parameters that have one.
@@ -363,8 +363,8 @@ def lowest_curvature(group: Group) -> float:
 def check_curvature(curvature: Any) -> str | Curvature:
     """Return where h comes from, or raise ``ValueError``."""
     if callable(curvature):
-        found: Curvature = curvature
-        return found
+        function: Curvature = curvature
+        return function
     if isinstance(curvature, str) and curvature in get_args(Estimate):
         return curvature
     allowed = ", ".join(map(repr, get_args(Estimate)))

@@ -136,7 +136,7 @@ def deadline_schedule(
     total = _checks.whole("total_steps", total_steps, low=1)
     _checks.one_of("kind", kind, get_args(Kind))
     firm, fade = _checks.finite("stiffness", stiffness, low=0.0), _checks.finite("discount", discount, low=0.0)
-    charge, slope = _checks.finite("terminal", terminal, low=0.0), _checks.positive("power", power)
+    charge, exponent = _checks.finite("terminal", terminal, low=0.0), _checks.positive("power", power)
     share = _checks.finite("cooldown", cooldown, low=0.0, high=1.0, open_low=True)
     if (kernel is None) == (kind == "kernel"):
         raise ValueError(f"kind = {kind!r}, but a kernel must be given with 'kernel', and with it alone")
@@ -144,7 +144,7 @@ def deadline_schedule(
     if kind == "deadline":
         law = _Deadline(total, firm, fade, charge)
     elif kind == "power":
-        law = _Power(total, slope, share)
+        law = _Power(total, exponent, share)
     else:
         rate = float(optimizer.param_groups[0]["lr"])
         remaining, factor = _measured(_checks.function("kernel", kernel), rate * total * share)

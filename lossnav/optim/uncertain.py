@@ -155,7 +155,7 @@ class Uncertain(Rule):
             raise RuntimeError(f"sampled() has no sample of all weights: {_ZERO}")
         if self._sampling:
             raise RuntimeError("sampled() inside sampled(): a draw of a draw is no sample of the weights")
-        kept: list[tuple[Tensor, Tensor]] = []
+        saved: list[tuple[Tensor, Tensor]] = []
         self._sampling = True
         try:
             with torch.no_grad():
@@ -165,12 +165,12 @@ class Uncertain(Rule):
                         if not (again and group["sample"] and state["draws"] > state["used"]):
                             state["draws"] += 1
                         weights = _shards.local(parameter)
-                        kept.append((parameter, weights.detach().clone()))
+                        saved.append((parameter, weights.detach().clone()))
                         noise = last_draw(parameter, group, state) / _shards.local(state["precision"]).sqrt()
                         _put(parameter, weights + noise)
             yield
         finally:
-            for parameter, mean in kept:
+            for parameter, mean in saved:
                 _put(parameter, mean)
             self._sampling = False
 
@@ -178,8 +178,8 @@ class Uncertain(Rule):
         check_options(group)
         if group["sample"] and self._owner is not None:
             raise ValueError(f"sample = True, but it must be False here: {_ZERO}")
-        told = group["prior_mean"] is not None and group["prior_variance"] != "init"
-        if any(map(_shards.is_flattened, group["params"])) and (group["sample"] or group["reset"] or not told):
+        prior_given = group["prior_mean"] is not None and group["prior_variance"] != "init"
+        if any(map(_shards.is_flattened, group["params"])) and (group["sample"] or group["reset"] or not prior_given):
             raise ValueError(
                 "params holds flat parts of parameters (FullyShardedDataParallel), but Uncertain needs whole tensors "
                 "or DTensors for its priors and draws: use torch.distributed.fsdp.fully_shard"
@@ -301,10 +301,10 @@ def reset_idle(parameter: Tensor, state: State, group: Group) -> None:
     """Draw afresh, with some probability, the weights that have learned nothing for long, in place."""
     probability, threshold, age = group["reset"]
     variance, name = state["prior_variance"], (group["seed"], state["index"], int(state["step"].item()))
-    p, whole = state["precision"], _shards.layout(parameter, state)
+    p, layout = state["precision"], _shards.layout(parameter, state)
     idle = (p * variance < 1 + threshold) & (state["age"] > age)
-    chosen = idle & (_noise.uniform(whole, p.dtype, *name, _UNIFORM) < probability)
-    fresh = state["prior_mean"] + math.sqrt(variance) * _noise.normal(whole, p.dtype, *name, _NORMAL)
+    chosen = idle & (_noise.uniform(layout, p.dtype, *name, _UNIFORM) < probability)
+    fresh = state["prior_mean"] + math.sqrt(variance) * _noise.normal(layout, p.dtype, *name, _NORMAL)
     parameter.copy_(torch.where(chosen, fresh, parameter))
     p.masked_fill_(chosen, 1 / variance)
     state["age"].masked_fill_(chosen, 0.0)

@@ -150,9 +150,9 @@ class Watch(Shown):
             value = self._closure()
             if not isinstance(value, Tensor) or value.numel() != 1 or not value.requires_grad:
                 raise ValueError("loss must return a scalar tensor that depends on the parameters")
-            slopes = torch.autograd.grad(value, moving, create_graph=True, allow_unused=True)
-        slopes = tuple(torch.zeros_like(p) if s is None else s for p, s in zip(moving, slopes, strict=True))
-        first = torch.cat([s.detach().reshape(-1) for s in slopes])
+            gradients = torch.autograd.grad(value, moving, create_graph=True, allow_unused=True)
+        gradients = tuple(torch.zeros_like(p) if s is None else s for p, s in zip(moving, gradients, strict=True))
+        first = torch.cat([s.detach().reshape(-1) for s in gradients])
         size = float(first.double().norm())
         if size == 0:
             return np.zeros((2, 1)), 0.0, first.new_zeros(1, len(first))
@@ -160,8 +160,8 @@ class Watch(Shown):
         def product(vector: Tensor) -> Tensor:
             with torch.enable_grad():
                 parts = _split(vector, moving)
-                found = torch.autograd.grad(slopes, moving, parts, retain_graph=True, allow_unused=True)
-            each = (torch.zeros_like(p) if s is None else s for p, s in zip(moving, found, strict=True))
+                hessian_products = torch.autograd.grad(gradients, moving, parts, retain_graph=True, allow_unused=True)
+            each = (torch.zeros_like(p) if s is None else s for p, s in zip(moving, hessian_products, strict=True))
             return torch.cat([s.reshape(-1) for s in each])
 
         diagonal, beside, basis = lanczos(product, first, min(self._lanczos, len(first)))
@@ -185,8 +185,8 @@ class Watch(Shown):
         table = self._table()
         single = not any(p.dtype == torch.float64 for group in self.optimizer.param_groups for p in group["params"])
         if self._entries:
-            kept = torch.stack(self._entries).double().cpu().numpy()
-            return Steps(kept[::2], kept[1::2])
+            entries = torch.stack(self._entries).double().cpu().numpy()
+            return Steps(entries[::2], entries[1::2])
         after = np.append(math.nan, table[:-1, 3])
         return Gram(table[:, 0], table[:, 4], table[:, 2], after, table[:, 5], single)
 
@@ -218,13 +218,13 @@ class Watch(Shown):
             raise ValueError("loss was not said for every step: give a closure to step(), or call note(loss) before it")
         if len(table) < 2:
             raise ValueError("one step was seen, but at least 2 are needed: a step ends where the next begins")
-        size, height, slope, after = table[:-1, 0], table[:, 1] - lowest, table[:-1, 2], table[:-1, 3]
+        size, height, derivative, after = table[:-1, 0], table[:, 1] - lowest, table[:-1, 2], table[:-1, 3]
         if np.any(height < 0):
             raise ValueError(f"lowest = {lowest:g}, but a loss of {height.min() + lowest:g} was seen")
         s = (1 + _GAUSS[0]) / 2
         start, stop = height[:-1, None], height[1:, None]
         cubic = start * (1 + 2 * s) * (1 - s) ** 2 + stop * s**2 * (3 - 2 * s)
-        cubic += slope[:, None] * s * (1 - s) ** 2 - after[:, None] * s**2 * (1 - s)
+        cubic += derivative[:, None] * s * (1 - s) ** 2 - after[:, None] * s**2 * (1 - s)
         straight = start + s * (stop - start)
         along = np.where(np.isfinite(cubic), np.maximum(cubic, 0.0), straight)
         return size, along @ _GAUSS[1] / 2, np.sqrt(along) @ _GAUSS[1] / 2
@@ -284,7 +284,7 @@ class Watch(Shown):
             raise ValueError(f"gamma = {_checks.shown(gamma)}, but it must be numbers in [0, inf], shape (M,)")
         if not self._spaces:
             raise ValueError("no step was compared with an optimal one: give watch a loss")
-        both = np.zeros(len(rates))
+        inner_products = np.zeros(len(rates))
         own, wanted = 0.0, np.zeros(len(rates))
         for values, size, share, moved in self._spaces:
             curvature = np.abs(values[0])
@@ -292,11 +292,11 @@ class Watch(Shown):
             below = np.sqrt(scale**2 / 4 + curvature) + scale / 2
             factor = np.where(np.isinf(rates)[:, None], 1.0, 1 / np.maximum(below, 1e-300))
             factor[:, curvature == 0] = np.minimum(factor[:, curvature == 0], 1e150)
-            both -= size[0] * (factor @ share)
+            inner_products -= size[0] * (factor @ share)
             wanted += size[0] ** 2 * (factor**2 @ values[1])
             own += moved[0]
         with np.errstate(invalid="ignore", divide="ignore"):
-            return both / np.sqrt(own * wanted)
+            return inner_products / np.sqrt(own * wanted)
 
 
 @contextmanager
@@ -342,9 +342,9 @@ def watch(
     """
     _checks.instance("optimizer", optimizer, torch.optim.Optimizer, "a torch.optim.Optimizer")
     closure = None if loss is None else _checks.function("loss", loss)
-    kept = None if keep is None else _checks.whole("keep", keep, low=1)
+    entry_count = None if keep is None else _checks.whole("keep", keep, low=1)
     apart, size = _checks.whole("every", every, low=1), _checks.whole("lanczos", lanczos, low=1)
-    seen = Watch(optimizer, closure, apart, size, kept)
+    seen = Watch(optimizer, closure, apart, size, entry_count)
     before = optimizer.register_step_pre_hook(seen._enter)
     after = optimizer.register_step_post_hook(seen._leave)
     try:

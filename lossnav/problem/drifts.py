@@ -132,11 +132,11 @@ class Function(Drift):
         """Return both functions on ``dim`` parameters."""
         if dim not in self._parts:
             value = Nested("value", self._given, (dim,), owner="a drift")
-            slope = None if self._slope is None else Nested("jacobian", self._slope, (dim, dim), owner="a drift")
-            for part in (value, slope):
+            jacobian = None if self._slope is None else Nested("jacobian", self._slope, (dim, dim), owner="a drift")
+            for part in (value, jacobian):
                 if part is not None:
                     part.counts = False  # a budget of calls is one of the loss's
-            self._parts[dim] = value, slope
+            self._parts[dim] = value, jacobian
         return self._parts[dim]
 
     def __call__(self, theta: ArrayLike) -> Array:
@@ -146,9 +146,9 @@ class Function(Drift):
     def jacobian(self, theta: ArrayLike) -> Array:
         theta = _checks.points("theta", theta, self.dim)
         dim = theta.shape[-1]
-        value, slope = self._on(dim)
-        if slope is not None:
-            return slope(theta)
+        value, jacobian = self._on(dim)
+        if jacobian is not None:
+            return jacobian(theta)
         return differences.in_parts(lambda x: differences.first(value, x), theta, 4 * dim)
 
     def expression(self, symbols: Any) -> list[Any] | None:

@@ -76,14 +76,14 @@ class Layer(NamedTuple):
         Raises:
             ValueError: it is none.
         """
-        given = [slice(None), entry] if isinstance(entry, str) else entry
-        if not isinstance(given, tuple | list) or len(given) not in (2, 3) or not isinstance(given[0], slice):
+        fields = [slice(None), entry] if isinstance(entry, str) else entry
+        if not isinstance(fields, tuple | list) or len(fields) not in (2, 3) or not isinstance(fields[0], slice):
             raise ValueError(f"norm has the layer {_checks.shown(entry)}, but it must be (slice, norm) or with a shape")
-        name = _checks.one_of("norm", given[1], NORMS)
-        if NORMS[name].matrix is (len(given) == 3):
-            sides = tuple(_checks.whole("norm", side, low=1) for side in given[2]) if len(given) == 3 else None
+        name = _checks.one_of("norm", fields[1], NORMS)
+        if NORMS[name].matrix is (len(fields) == 3):
+            sides = tuple(_checks.whole("norm", side, low=1) for side in fields[2]) if len(fields) == 3 else None
             if sides is None or len(sides) == 2:
-                return cls(given[0], name, sides, number)
+                return cls(fields[0], name, sides, number)
         elif isinstance(entry, str):
             return cls(slice(None), name, None, number)
         raise ValueError(

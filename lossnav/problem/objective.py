@@ -116,9 +116,9 @@ class Objective:
             )
 
     def __repr__(self) -> str:
-        unsaid = "price" if self.price is None else "eta"
-        said = (f"{one.name}={getattr(self, one.name)!r}" for one in fields(self) if one.name != unsaid)
-        return f"{type(self).__name__}({', '.join(said)})"
+        omitted = "price" if self.price is None else "eta"
+        arguments = (f"{field.name}={getattr(self, field.name)!r}" for field in fields(self) if field.name != omitted)
+        return f"{type(self).__name__}({', '.join(arguments)})"
 
     @property
     def charge(self) -> float:
@@ -148,10 +148,10 @@ class Objective:
             ValueError: if it has another size.
         """
         _checks.whole("dim", dim, low=1)
-        rulers: dict[int, Metric] = self._rulers  # type: ignore[attr-defined]
-        if dim not in rulers:
-            rulers[dim] = self._ruler(dim)
-        return rulers[dim]
+        metrics: dict[int, Metric] = self._rulers  # type: ignore[attr-defined]
+        if dim not in metrics:
+            metrics[dim] = self._ruler(dim)
+        return metrics[dim]
 
     def _ruler(self, dim: int) -> Metric:
         if isinstance(self.metric, Metric):

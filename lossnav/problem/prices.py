@@ -150,11 +150,11 @@ class _Separable(Price):
         return np.sign(costate) * self._gain(np.abs(costate))
 
     def _points(self, name: str, value: ArrayLike) -> Array:
-        sizes = {np.size(getattr(self, one)) for one in self._each if np.ndim(getattr(self, one))}
+        sizes = {np.size(getattr(self, field_name)) for field_name in self._each if np.ndim(getattr(self, field_name))}
         return _checks.points(name, value, next(iter(sizes), None))
 
     def formula(self, v: Sequence[Any]) -> Any:
-        return sum(self._of(abs(one)) for one in v) if self.smooth else super().formula(v)
+        return sum(self._of(abs(component)) for component in v) if self.smooth else super().formula(v)
 
     @abc.abstractmethod
     def _of(self, v: Any) -> Any: ...
@@ -282,15 +282,15 @@ class Box(_Separable):
             value = getattr(self, name)
             if name == "eta" and isinstance(value, float) and value == math.inf:
                 continue
-            found = _checks.positives(name, value)
+            numbers = _checks.positives(name, value)
             if (
-                found.ndim > 1
-                or found.size == 0
-                or (found.ndim and np.ndim(self.limit) and found.size != len(self.limit))
+                numbers.ndim > 1
+                or numbers.size == 0
+                or (numbers.ndim and np.ndim(self.limit) and numbers.size != len(self.limit))
             ):
-                raise ValueError(f"{name} has shape {found.shape}, but it must be a number or have shape (D,)")
-            found.setflags(write=False)
-            object.__setattr__(self, name, found if found.ndim else float(found))
+                raise ValueError(f"{name} has shape {numbers.shape}, but it must be a number or have shape (D,)")
+            numbers.setflags(write=False)
+            object.__setattr__(self, name, numbers if numbers.ndim else float(numbers))
 
     def _of(self, v: Any) -> Any:
         return np.where(v > self.limit * (1 + _ROUNDING), np.inf, v**2 / (2 * self.eta))
@@ -305,9 +305,9 @@ class Box(_Separable):
         share = np.where(inside, speed / self.limit, 0.0)
         room = (1 - share) * (1 + share)
         value = self._of(np.abs(speed)) - softness * np.log(room)
-        slope = speed / self.eta + 2 * softness * share / room / self.limit
+        gradient = speed / self.eta + 2 * softness * share / room / self.limit
         stiffness = 1 / self.eta + 2 * softness * (1 + share**2) / (room * self.limit) ** 2
-        return np.where(inside, value, np.inf).sum(-1), slope, stiffness
+        return np.where(inside, value, np.inf).sum(-1), gradient, stiffness
 
     def keeps(self) -> str:
         return ""
@@ -340,9 +340,9 @@ class Box(_Separable):
         """Return |x| − ρt up to ρ/r, then e^{−rt} of it."""
         r, _, edge, turn = self._phases(x, bowl)
         t = t[:, None]
-        held = np.abs(x) - self.limit * np.minimum(t, turn)
+        limited = np.abs(x) - self.limit * np.minimum(t, turn)
         free = np.minimum(np.abs(x), edge) * np.exp(-r * np.maximum(t - turn, 0.0))
-        return np.sign(x) * np.where(t < turn, held, free)
+        return np.sign(x) * np.where(t < turn, limited, free)
 
     def costate(self, x: Array, bowl: Bowl) -> Array:
         """Return −V′: what the way at the limit and the free one after it add, by the envelope theorem."""
@@ -355,10 +355,10 @@ class Box(_Separable):
         """Return V, the sum over both phases."""
         _, stiffness, edge, turn = self._phases(x, bowl)
         faded, reach = bowl.gamma * turn, self.limit * turn
-        whole, ramp, bend = (exp_moment(faded, n) for n in range(3))
-        height = bowl.k * bowl.curvature / 2 * (edge**2 * whole + 2 * edge * reach * ramp + reach**2 * bend)
+        moment0, moment1, moment2 = (exp_moment(faded, n) for n in range(3))
+        height = bowl.k * bowl.curvature / 2 * (edge**2 * moment0 + 2 * edge * reach * moment1 + reach**2 * moment2)
         free = np.exp(-faded) * stiffness * np.minimum(np.abs(x), edge) ** 2 / 2
-        return (turn * (self.limit**2 / (2 * self.eta) * whole + height) + free).sum(-1)
+        return (turn * (self.limit**2 / (2 * self.eta) * moment0 + height) + free).sum(-1)
 
 
 class _Tolled(Price):
@@ -389,8 +389,8 @@ class _Tolled(Price):
     def cost(self, x: Array, bowl: Bowl) -> Any:
         """Return the toll to the dead zone, the free law's share, and what resting there costs for ever, khx²/2γ."""
         beyond, share = self._zone(x, bowl)
-        held = np.abs(x) - np.abs(beyond)
-        toll = self.lam * (np.abs(beyond) + held * np.abs(share) / 2)
+        in_zone = np.abs(x) - np.abs(beyond)
+        toll = self.lam * (np.abs(beyond) + in_zone * np.abs(share) / 2)
         return (toll + self._rate(bowl)[1] * beyond**2 / 2).sum(-1)
 
 
@@ -458,7 +458,7 @@ class Linear(_Tolled):
 
     def __post_init__(self) -> None:
         _checks.check(self, lam=_checks.positive)
-        _checks.one_of("norm", self.norm, [name for name, one in norms.NORMS.items() if not one.matrix])
+        _checks.one_of("norm", self.norm, [name for name, norm in norms.NORMS.items() if not norm.matrix])
 
     def value(self, v: ArrayLike) -> Any:
         return self.lam * norms.NORMS[self.norm].size(_checks.points("v", v))
@@ -507,15 +507,15 @@ class Norm(Price):
     def __post_init__(self) -> None:
         if (self.eta is None) is (self.limit is None):
             raise ValueError(f"eta = {self.eta!r} and limit = {self.limit!r}, but exactly one of them must be given")
-        given = [self.norm] if isinstance(self.norm, str) else list(_checks.sequence("norm", self.norm, "layers"))
+        entries = [self.norm] if isinstance(self.norm, str) else list(_checks.sequence("norm", self.norm, "layers"))
         name = "limit" if self.eta is None else "eta"
         numbers = _checks.positives(name, getattr(self, name))
-        if not given or numbers.shape not in ((), () if isinstance(self.norm, str) else (len(given),)):
+        if not entries or numbers.shape not in ((), () if isinstance(self.norm, str) else (len(entries),)):
             raise ValueError(
                 f"{name} has shape {numbers.shape}, but it must be a number, or one for each layer of norm"
             )
-        found = (norms.Layer.of(*one) for one in zip(given, np.full(len(given), numbers).tolist(), strict=True))
-        object.__setattr__(self, "layers", tuple(found))
+        layers = (norms.Layer.of(*pair) for pair in zip(entries, np.full(len(entries), numbers).tolist(), strict=True))
+        object.__setattr__(self, "layers", tuple(layers))
 
     @property
     def quadratic(self) -> float | None:
@@ -523,33 +523,33 @@ class Norm(Price):
         return float(self.eta) if self.norm == "l2" and self.eta is not None else None
 
     def value(self, v: ArrayLike) -> Any:
-        sizes = [(one.number, one.norm.size(own)) for one, own in self._split("v", v)]
+        sizes = [(layer.number, layer.norm.size(own)) for layer, own in self._split("v", v)]
         if self.eta is not None:
             return sum(size**2 / (2 * eta) for eta, size in sizes)
         return sum(np.where(size > limit * (1 + _ROUNDING), np.inf, 0.0) for limit, size in sizes)
 
     def velocity(self, p: ArrayLike) -> Array:
         """Return the direction that gains the most, at the speed η‖p‖ in the dual norm, or ρ."""
-        given = _checks.points("p", p)
-        whole = np.empty_like(given)
-        for one, own in self._split("p", given):
-            speed = np.asarray(one.number if self.eta is None else one.number * one.norm.dual(own))
-            found = speed[(..., *[None] * (1 + one.norm.matrix))] * one.norm.peak(own)
-            whole[..., one.part] = found if one.shape is None else found.reshape(*given.shape[:-1], -1)
-        return whole
+        costate = _checks.points("p", p)
+        velocity = np.empty_like(costate)
+        for layer, own in self._split("p", costate):
+            speed = np.asarray(layer.number if self.eta is None else layer.number * layer.norm.dual(own))
+            part = speed[(..., *[None] * (1 + layer.norm.matrix))] * layer.norm.peak(own)
+            velocity[..., layer.part] = part if layer.shape is None else part.reshape(*costate.shape[:-1], -1)
+        return velocity
 
     def softened(self, v: ArrayLike, softness: float) -> tuple[Any, Array, Array]:
         """Return φ in the norm l2; of a limit in linf a box's barrier."""
         if self._box is not None:
             return self._box.softened(v, softness)
-        given = _checks.points("v", v)
-        stiffness = np.empty_like(given)
-        for one in self.layers:
-            stiffness[..., one.part] = 1 / one.number
-        return self.value(given), stiffness * given, stiffness
+        velocity = _checks.points("v", v)
+        stiffness = np.empty_like(velocity)
+        for layer in self.layers:
+            stiffness[..., layer.part] = 1 / layer.number
+        return self.value(velocity), stiffness * velocity, stiffness
 
     def keeps(self) -> str:
-        kept = self._box is not None or (self.eta is not None and all(one.name == "l2" for one in self.layers))
+        kept = self._box is not None or (self.eta is not None and all(layer.name == "l2" for layer in self.layers))
         return "" if kept else "is kinked where its optima go: norms are solved for as eta of 'l2', or limit of 'linf'"
 
     def ease(self, height: float) -> float:
@@ -557,13 +557,13 @@ class Norm(Price):
 
     def _split(self, name: str, points: ArrayLike) -> list[tuple[norms.Layer, Array]]:
         """Return each layer with its part of the points."""
-        given = _checks.points(name, points)
+        array = _checks.points(name, points)
         if isinstance(self.norm, str):
-            if self.layers[0].norm.matrix and (given.ndim < 2 or 0 in given.shape[-2:]):
-                raise ValueError(f"{name} has shape {given.shape}, but it must have shape (..., m, n)")
-            return [(self.layers[0], given)]
-        norms.covered(self.layers, name, given)
-        return [(one, one.taken(given)) for one in self.layers]
+            if self.layers[0].norm.matrix and (array.ndim < 2 or 0 in array.shape[-2:]):
+                raise ValueError(f"{name} has shape {array.shape}, but it must have shape (..., m, n)")
+            return [(self.layers[0], array)]
+        norms.covered(self.layers, name, array)
+        return [(layer, layer.taken(array)) for layer in self.layers]
 
     @property
     def cap(self) -> Any:
@@ -597,26 +597,26 @@ class Norm(Price):
         """Return why not: under a limit greedy is optimal, on separable or on invariant losses."""
         if self.eta is not None:
             return "shares its speed between the coordinates: no closed form at a finite gamma"
-        for one in self.layers:
-            own = curvature[one.part]
-            if one.norm.matrix and one.shape is None:
+        for layer in self.layers:
+            own = curvature[layer.part]
+            if layer.norm.matrix and layer.shape is None:
                 return "is of a matrix: give it as a layer, (slice(None), norm, (m, n))"
-            if one.name not in ("l1", "linf") and np.any(np.abs(own - own[0]) > 1e-12 * np.abs(own[0])):
-                return f"has an exact law in the norm {one.name!r} only where all curvatures are alike, H = hI"
+            if layer.name not in ("l1", "linf") and np.any(np.abs(own - own[0]) > 1e-12 * np.abs(own[0])):
+                return f"has an exact law in the norm {layer.name!r} only where all curvatures are alike, H = hI"
         return _flat(curvature)
 
     def settle(self, x: Array, t: Array, bowl: Bowl) -> Array:
-        after = np.empty((len(t), len(x)))
-        for one in self.layers:
-            after[:, one.part] = one.greedy(x[one.part], t, bowl.curvature[one.part])
-        return after
+        positions = np.empty((len(t), len(x)))
+        for layer in self.layers:
+            positions[:, layer.part] = layer.greedy(x[layer.part], t, bowl.curvature[layer.part])
+        return positions
 
     def pace(self, x: Array, bowl: Bowl) -> Array:
-        found = self.velocity(-bowl.curvature * x)
-        for one in self.layers:
-            if one.name == "l1":
-                found[..., one.part] = one.ridge(x[..., one.part], bowl.curvature[one.part])
-        return found
+        velocity = self.velocity(-bowl.curvature * x)
+        for layer in self.layers:
+            if layer.name == "l1":
+                velocity[..., layer.part] = layer.ridge(x[..., layer.part], bowl.curvature[layer.part])
+        return velocity
 
     def costate(self, x: Array, bowl: Bowl) -> Array:
         return super().costate(x, bowl) if self._box is None else self._box.costate(x, bowl)
@@ -625,7 +625,7 @@ class Norm(Price):
         """Return what the loss costs on the way, by quadrature where the norm is not the largest speed's."""
         if self._box is not None:
             return self._box.cost(x, bowl)
-        end = max(float(one.norm.size(own)) / one.number for one, own in self._split("x", x))
+        end = max(float(layer.norm.size(own)) / layer.number for layer, own in self._split("x", x))
         end = min(end, FADED / bowl.gamma) if bowl.gamma > 0 else end
         nodes, weights = np.polynomial.legendre.leggauss(8)
         edges = np.linspace(0.0, end, _PIECES + 1)

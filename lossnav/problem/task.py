@@ -166,8 +166,8 @@ class Driven(Task):
         self._value, self._gradient = _checks.function("value", value), _checks.function("gradient", gradient)
         self._hessian = None if hessian is None else _checks.function("hessian", hessian)
         self.dim = _checks.whole("dim", dim, low=1)
-        listed = _checks.sequence("positive", positive, "places")
-        self.positive = tuple(_checks.whole("positive", i, low=0, high=dim - 1) for i in listed)
+        places = _checks.sequence("positive", positive, "places")
+        self.positive = tuple(_checks.whole("positive", i, low=0, high=dim - 1) for i in places)
         jumps = [_checks.positive("switches", time) for time in _checks.sequence("switches", switches, "times")]
         if (final is None) != (settled is None):
             raise ValueError(
@@ -234,14 +234,14 @@ class _Still(Loss):
         points = self._points(theta)
         if self._task._hessian is None:
             around = _Still(self._task, self._t[..., None, None])
-            found = differences.first(around.gradient, points)
-            return (found + np.swapaxes(found, -1, -2)) / 2
+            hessian = differences.first(around.gradient, points)
+            return (hessian + np.swapaxes(hessian, -1, -2)) / 2
         return self._asked("hessian", self._task._hessian, points, (self.dim, self.dim))
 
     def _asked(self, name: str, function: Timed, theta: Array, shape: tuple[int, ...]) -> Array:
         lead = np.broadcast_shapes(theta.shape[:-1], self._t.shape)
-        found = function(np.broadcast_to(theta, (*lead, self.dim)), np.broadcast_to(self._t, lead))
-        result = _checks.reals(f"{name}(theta, t)", found)
+        values = function(np.broadcast_to(theta, (*lead, self.dim)), np.broadcast_to(self._t, lead))
+        result = _checks.reals(f"{name}(theta, t)", values)
         if result.shape != (*lead, *shape):
             raise ValueError(f"{name}(theta, t) has shape {result.shape}, but it must have shape {(*lead, *shape)}")
         return result
@@ -264,8 +264,8 @@ class _Mixed(Loss):
 
     def _chosen(self, each: list[Array], axes: int) -> Array:
         index = self._index.reshape(*self._index.shape, *[1] * axes)
-        found: Array = np.select([index == i for i in range(len(each))], each)
-        return found
+        chosen: Array = np.select([index == i for i in range(len(each))], each)
+        return chosen
 
 
 def _pair(pair: Any) -> tuple[float, Loss]:

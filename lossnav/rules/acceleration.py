@@ -90,16 +90,16 @@ def patience(q: ArrayLike, gamma: float) -> Array:
         book: W2.
     """
     rate = _checks.duration("gamma", gamma, zero=True)
-    given: Any = np.asarray(q)
-    if given.dtype.kind == "c":
-        if not np.all(np.isfinite(given)):
+    q_array: Any = np.asarray(q)
+    if q_array.dtype.kind == "c":
+        if not np.all(np.isfinite(q_array)):
             raise ValueError(f"q = {_checks.shown(q)}, but all its entries must be finite")
     else:
-        given = _checks.array("q", q)
+        q_array = _checks.array("q", q)
     if rate == 0:
-        return given * 0.0
+        return q_array * 0.0
     with np.errstate(invalid="ignore"):
-        return 2 * given / (1 + np.sqrt(1 + 4 * given / rate))
+        return 2 * q_array / (1 + np.sqrt(1 + 4 * q_array / rate))
 
 
 def _curvature(objective: Objective, h: ArrayLike) -> Array:

@@ -116,17 +116,17 @@ class Filter(Assumption):
         as large.
         """
         past = self.beta**n
-        whole = (1 - self.beta) / (1 + self.beta) * (1 + past)
-        return whole / (1 - past) if self.corrected else whole * (1 - past)
+        numerator = (1 - self.beta) / (1 + self.beta) * (1 + past)
+        return numerator / (1 - past) if self.corrected else numerator * (1 - past)
 
     def words(self) -> str:
         """Return what is believed of the gradient."""
-        said = "exact" if self.beta == 0 else f"an average, β = {self.beta:g}"
+        text = "exact" if self.beta == 0 else f"an average, β = {self.beta:g}"
         if np.any(self.fading):
             rate = f"{float(self.fading):g}" if self.fading.ndim == 0 else f"an array of shape {self.fading.shape}"
-            said += f"; it fades at α = {rate}"
-        said += f"; with a trend, β = {self.trend:g}" if self.trend is not None else ""
-        return said + (f"; and {self.share:g} of the rest is signal" if self.share else "")
+            text += f"; it fades at α = {rate}"
+        text += f"; with a trend, β = {self.trend:g}" if self.trend is not None else ""
+        return text + (f"; and {self.share:g} of the rest is signal" if self.share else "")
 
     @classmethod
     def positions(cls) -> tuple[Position, ...]:

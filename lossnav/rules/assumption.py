@@ -23,10 +23,10 @@ from lossnav import _checks
 
 def weight(name: str, value: Any) -> float:
     """Return the weight of the past in an average, in [0, 1), or raise ``ValueError``."""
-    found = _checks.finite(name, value, low=0.0, high=1.0)
-    if found == 1.0:
+    number = _checks.finite(name, value, low=0.0, high=1.0)
+    if number == 1.0:
         raise ValueError(f"{name} = {_checks.shown(value)}, but it must be a finite number >= 0 and < 1")
-    return found
+    return number
 
 
 def root(x: Any) -> Any:

@@ -100,20 +100,20 @@ def refreshed(kept: Mapping[str, Matrix], shape: tuple[int, ...], afresh: bool) 
         shape: of the matrix, (m, n).
         afresh: compute the eigenvectors; otherwise one step of orthogonal iteration from the bases that there are.
     """
-    made: dict[str, Matrix] = {}
+    changed: dict[str, Matrix] = {}
     turns: list[Matrix | None] = [None, None]
     for side, (factor, name) in enumerate((("left", "ql"), ("right", "qr"))):
         if name in kept:
             old, size = kept[name], shape[side]
             pairs = zip(_stacks(kept[factor], size), _stacks(old, size), strict=True)
-            made[name] = _joined([eigenbasis(f) if afresh else followed(f, q) for f, q in pairs], old, size)
-            turns[side] = old.mT @ made[name]
+            changed[name] = _joined([eigenbasis(f) if afresh else followed(f, q) for f, q in pairs], old, size)
+            turns[side] = old.mT @ changed[name]
     left, right = turns
-    made |= {name: turn(kept[name], left, right) for name in ("m", "w") if name in kept}
+    changed |= {name: turn(kept[name], left, right) for name in ("m", "w") if name in kept}
     for name, sides in (("v", (left, right)), ("rows", (left, None)), ("columns", (None, right))):
         if name in kept:
-            made[name] = transport(kept[name], *sides)
-    return made
+            changed[name] = transport(kept[name], *sides)
+    return changed
 
 
 def blended(old: Matrix, new: Matrix, share: float) -> Matrix:
@@ -138,20 +138,20 @@ def _times(x: Matrix, left: Matrix | None, right: Matrix | None, memory: Sequenc
     for basis, cut in ((left, _rows), (right, _columns)):
         if basis is None:
             continue
-        made = None if memory is None else memory[x is memory[0]]
+        buffer = None if memory is None else memory[x is memory[0]]
         if basis.ndim == x.ndim:
-            x = xp.matmul(*((basis, x) if cut is _rows else (x, basis)), out=made)
+            x = xp.matmul(*((basis, x) if cut is _rows else (x, basis)), out=buffer)
             continue
-        made = xp.empty_like(x) if made is None else made
+        buffer = xp.empty_like(x) if buffer is None else buffer
         for stack, part, place in zip(
-            _stacks(basis, x.shape[-2 if cut is _rows else -1]), cut(x, basis), cut(made, basis), strict=True
+            _stacks(basis, x.shape[-2 if cut is _rows else -1]), cut(x, basis), cut(buffer, basis), strict=True
         ):
             pair = (stack, part) if cut is _rows else (part, stack)
             if part.ndim == 3:
                 xp.matmul(*pair, out=place)
             else:
                 place[...] = xp.matmul(*pair)
-        x = made
+        x = buffer
     return x
 
 
@@ -188,7 +188,7 @@ def _joined(parts: list[Matrix], like: Matrix, size: int) -> Matrix:
     """Return blocks in the form of a basis of ``size`` directions."""
     if len(parts) == 1:
         return parts[0]
-    made = library(like).zeros_like(like)
-    for into, part in zip(_stacks(made, size), parts, strict=True):
+    joined = library(like).zeros_like(like)
+    for into, part in zip(_stacks(joined, size), parts, strict=True):
         into[...] = part
-    return made
+    return joined

@@ -41,12 +41,12 @@ def kalman_rates(curvature: float, spread: float, noise: float, steps: int, *, m
     added, grown = _checks.finite("noise", noise, low=0.0), _checks.finite("multiplicative", multiplicative, low=0.0)
     if m == 0 and added == 0:
         raise ValueError("spread = 0 and noise = 0: one of them must be > 0, else any rate is as good")
-    found = np.empty(_checks.whole("steps", steps, low=1))
-    for n in range(len(found)):
+    rates = np.empty(_checks.whole("steps", steps, low=1))
+    for n in range(len(rates)):
         size = (h * h + grown) * m + added
-        found[n] = h * m / size if size > 0 else 0.0
-        m *= 1 - h * found[n]  # (1 − ah)²m + a²(σ² + νm) at this rate
-    return found
+        rates[n] = h * m / size if size > 0 else 0.0
+        m *= 1 - h * rates[n]  # (1 − ah)²m + a²(σ² + νm) at this rate
+    return rates
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,11 +121,11 @@ def cooling(
     values = [cost(float(x)) for x in grid]
     best = int(np.argmin(values))
     lower, upper = grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)]
-    found = scipy.optimize.minimize_scalar(cost, bounds=(lower, upper), method="bounded", options={"xatol": 1e-10})
-    where = float(found.x) if found.fun <= values[best] else float(grid[best])
+    minimum = scipy.optimize.minimize_scalar(cost, bounds=(lower, upper), method="bounded", options={"xatol": 1e-10})
+    where = float(minimum.x) if minimum.fun <= values[best] else float(grid[best])
     u, _, rate = parts(min(math.exp(where), longest))
     left = np.concatenate([[0.0], np.cumsum(np.diff(u) * (1 / rate[1:] + 1 / rate[:-1]) / 2)])
-    return Cooling(left, rate, float(u[-1]), min(float(found.fun), values[best]))
+    return Cooling(left, rate, float(u[-1]), min(float(minimum.fun), values[best]))
 
 
 def _capped(u: Array, root: Array, time: float, most: float) -> Array:

@@ -140,5 +140,5 @@ def loss_weight(
     middle = (rate[1:] + rate[:-1])[runs] / 2
     weight = (h * middle**2 + discount * middle + fall[runs] / step[runs]) / scale
     at, size = np.append(t[1:][~runs], t[-1]), np.append(fall[~runs], rate[-1])
-    kept = size != 0
-    return LossWeight(((t[1:] + t[:-1]) / 2)[runs], weight, at[kept], size[kept] / scale)
+    nonzero = size != 0
+    return LossWeight(((t[1:] + t[:-1]) / 2)[runs], weight, at[nonzero], size[nonzero] / scale)

@@ -53,22 +53,22 @@ def hyperbolic_rate(
     check_objective(objective)
     if objective.gamma or objective.terminal or objective.drift is not None or not math.isinf(objective.horizon):
         raise ValueError("objective has gamma, terminal, drift or horizon, but the discount (1 + αt)^−p is for none")
-    h, slope, p = (
+    h, discount_rate, p = (
         _checks.positive(name, value) for name, value in (("curvature", curvature), ("alpha", alpha), ("power", power))
     )
     t = _checks.nonnegatives("elapsed", elapsed)
     _checks.one_of("planner", planner, _PLANNERS)
     omega = math.sqrt(objective.eta * objective.k * h)
-    if not (1 / _FAR < omega < _FAR and 1 / _FAR < omega / slope < _FAR and p < _FAR):
-        given = f"curvature = {h:g}, alpha = {slope:g}, power = {p:g} and η, k of the objective"
-        raise ValueError(f"{given} are so far apart that ω or ω/α leaves [{1 / _FAR:g}, {_FAR:g}]; choose other units")
-    first = _committed(omega, slope, p, np.zeros(()))
+    if not (1 / _FAR < omega < _FAR and 1 / _FAR < omega / discount_rate < _FAR and p < _FAR):
+        stated = f"curvature = {h:g}, alpha = {discount_rate:g}, power = {p:g} and η, k of the objective"
+        raise ValueError(f"{stated} are so far apart that ω or ω/α leaves [{1 / _FAR:g}, {_FAR:g}]; choose other units")
+    first = _committed(omega, discount_rate, p, np.zeros(()))
     if planner == "committed":
-        gain = _committed(omega, slope, p, t)
+        gain = _committed(omega, discount_rate, p, t)
     elif planner == "naive":
         gain = np.full(t.shape, first)
     else:
-        gain = np.full(t.shape, _sophisticated(omega, slope, p, float(first)))
+        gain = np.full(t.shape, _sophisticated(omega, discount_rate, p, float(first)))
     return np.asarray(gain / h)
 
 

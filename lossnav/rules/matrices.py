@@ -77,15 +77,15 @@ class Followed(Matrices):
 
     def start(self, rows: int, columns: int, block: int | None = None) -> dict[str, tuple[int, ...]]:
         """Return the shapes of averages and bases; without any basis V is an average of g²."""
-        made: dict[str, tuple[int, ...]] = {}
+        shapes: dict[str, tuple[int, ...]] = {}
         for size, factor, basis, means, shape in (
             (rows, "left", "ql", "rows", (rows, 1)), (columns, "right", "qr", "columns", (1, columns)),
         ):  # fmt: skip
             if self.has_basis(size, block):
-                made[factor] = made[basis] = bases.form(size, block)
+                shapes[factor] = shapes[basis] = bases.form(size, block)
                 if self.sided:
-                    made[means] = shape
-        return made if made and self.sided else {**made, "v": (rows, columns)}
+                    shapes[means] = shape
+        return shapes if shapes and self.sided else {**shapes, "v": (rows, columns)}
 
     def has_basis(self, size: int, block: int | None = None) -> bool:
         """Whether a side has one: its largest block is neither one direction nor longer than ``max_dim``."""
@@ -235,8 +235,8 @@ class Kronecker(Followed):
         if columns is not None:
             columns = look.average("columns", by_row.mean(-2, keepdims=True), self.beta)
         if rows is None or columns is None:  # L has n times the means of its rows
-            one, other = (columns, m) if rows is None else (rows, n)
-            return self._floored(one * other if self.fit == "bound" else one)
+            means, length = (columns, m) if rows is None else (rows, n)
+            return self._floored(means * length if self.fit == "bound" else means)
         if self.fit == "bound":
             return self._floored(root(rows * n) * root(columns * m))
         unit = 1.0 if self.fit == "likelihood" else bases.average(rows).clip(min=bases.TINY)

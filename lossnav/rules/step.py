@@ -71,12 +71,12 @@ def update(
     step = _checks.duration("dt", dt, zero=True)
     if objective.price is not None:
         matrix = _checks.symmetric("hessian", hessian)
-        given = _checks.array("gradient", gradient, shape=(len(matrix),))
+        gradient_array = _checks.array("gradient", gradient, shape=(len(matrix),))
         if objective.price.order == 2:
             _unused(objective, limit=limit)
-            return charged.pushed(objective, given, matrix, step, velocity)
+            return charged.pushed(objective, gradient_array, matrix, step, velocity)
         _unused(objective, velocity=velocity)
-        return charged.moved(objective, given, matrix, step, limit)
+        return charged.moved(objective, gradient_array, matrix, step, limit)
     _unused(objective, velocity=velocity, limit=limit)
     curvature, directions, modal_gradient = _model(objective, gradient, hessian)
     if step > objective.horizon:
@@ -170,7 +170,7 @@ def _model(objective: Objective, gradient: ArrayLike, hessian: ArrayLike) -> tup
     if objective.drift is not None:
         raise ValueError("objective.drift is set, but with a drift the step depends on theta: use lossnav.solve")
     matrix = _checks.symmetric("hessian", hessian)
-    given = _checks.array("gradient", gradient, shape=(len(matrix),))
-    metric = None if objective.metric is None else objective.metric_matrix(len(given))
+    gradient_array = _checks.array("gradient", gradient, shape=(len(matrix),))
+    metric = None if objective.metric is None else objective.metric_matrix(len(gradient_array))
     basis = modes.decompose(matrix, metric)
-    return basis.curvature, basis.directions, basis.directions.T @ given
+    return basis.curvature, basis.directions, basis.directions.T @ gradient_array

@@ -45,11 +45,11 @@ def gains(objective: Objective, h: Array) -> tuple[Array, Array]:
     base, pull, half = gamma**2 * price.speed / (4 * price.m), k * h / price.m, gamma**2 / 4
     with np.errstate(invalid="ignore"):
         root = np.sqrt(half**2 + base + pull)
-        both = np.sqrt(2 * half + price.speed / price.m + 2 * root)
-    below, beside = root + gamma * both / 2 + half, root + half
+        sigma = np.sqrt(2 * half + price.speed / price.m + 2 * root)
+    below, beside = root + gamma * sigma / 2 + half, root + half
     kappa = np.where(below == 0, 0.0, k / price.m / np.where(below == 0, 1.0, below))
     swing = np.where(beside == 0, 0.0, 2 * (base + pull) / np.where(beside == 0, 1.0, beside))
-    total = both + gamma
+    total = sigma + gamma
     return kappa, np.where(total == 0, 0.0, (price.speed / price.m + swing) / np.where(total == 0, 1.0, total))
 
 
@@ -97,9 +97,9 @@ def held(objective: Objective, h: Array, dt: Any) -> Held:
 
     def slid(u: Array) -> Array:
         """Return s after a time u, shape (..., N)."""
-        rest = [part[..., None] for part in (half, turn, slow, wave, swings)]
-        decay = np.exp(-np.where(rest[4], rest[0], rest[2]) * u)
-        return decay * u * np.where(rest[4], np.sinc(rest[1] * u / np.pi), modes.exp_mean(2 * rest[3] * u))
+        parts = [part[..., None] for part in (half, turn, slow, wave, swings)]
+        decay = np.exp(-np.where(parts[4], parts[0], parts[2]) * u)
+        return decay * u * np.where(parts[4], np.sinc(parts[1] * u / np.pi), modes.exp_mean(2 * parts[3] * u))
 
     slide = slid(t[..., None])[..., 0]
     fades = np.exp(-half * t) * np.cos(turn * t)
@@ -147,7 +147,7 @@ class Path:
     Attributes:
         law: the feedback that it follows.
         theta0: θ(0), shape (D,).
-        slope, speed: ∇L and θ̇ at the start along the modes.
+        gradient, speed: ∇L and θ̇ at the start along the modes.
     """
 
     law: Law
@@ -170,13 +170,13 @@ class Path:
 
     def position(self, t: Array) -> Array:
         """Return θ."""
-        one = self._step(t)
-        return self.theta0 + (one.slide * self.speed - one.psi * self.gradient) @ self.directions.T
+        step = self._step(t)
+        return self.theta0 + (step.slide * self.speed - step.psi * self.gradient) @ self.directions.T
 
     def rate(self, t: Array) -> Array:
         """Return θ̇."""
-        one = self._step(t)
-        return (one.beta * self.speed - one.kappa * one.slide * self.gradient) @ self.directions.T
+        step = self._step(t)
+        return (step.beta * self.speed - step.kappa * step.slide * self.gradient) @ self.directions.T
 
     def second(self, t: Array) -> Array:
         """Return θ̈."""

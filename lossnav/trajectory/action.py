@@ -104,8 +104,8 @@ class Timed:
         after = Case(case.objective, case.loss.final, begin)
         if not wandering.contested(after):
             return path
-        rest = wandering.checked(after, lambda: solve(after, Settings(), self.name))
-        return path if rest.converged else replace(path, status=rest.status, detail=rest.detail)
+        remainder = wandering.checked(after, lambda: solve(after, Settings(), self.name))
+        return path if remainder.converged else replace(path, status=remainder.status, detail=remainder.detail)
 
 
 def solve(case: Case, settings: Settings, name: Method) -> Trajectory:
@@ -121,7 +121,7 @@ def judged(case: Case, attempts: Iterator[Trajectory], name: Method) -> Trajecto
     """Return the best of some extremals; not converged where a cheaper one has not, or the search was incomplete."""
     best = cheapest(case, _inside(attempts), name)
     if best.converged:
-        paths = [other for other in best.candidates if other.status.is_path and other.action < best.action]
+        paths = [path for path in best.candidates if path.status.is_path and path.action < best.action]
         least = min(map(_paid, paths), default=math.inf)
         if best.action - least > 1e-6 * (abs(best.action) + abs(least)):
             detail = f"it has J = {least:.9g}, the best that did {best.action:.9g}; try more steps"
@@ -145,13 +145,13 @@ def _paid(path: Trajectory) -> float:
         return path.action if math.isfinite(path.action) else math.inf
     half = np.diff(times)[:, None] / 2
     t = (times[:-1, None] + half * (1 + _NODES)).ravel()
-    last, still = path.position(times[-1:]), path.loss.at(times[-1])
+    last, loss_at_end = path.position(times[-1:]), path.loss.at(times[-1])
     with np.errstate(all="ignore"):
         rates = np.exp(-gamma * t) * (path.kinetic(t) + path.potential(t))
         if math.isfinite(path.end):
-            after = final_charge(objective, float(still.value(last)[0]))
+            after = final_charge(objective, float(loss_at_end.value(last)[0]))
         else:
-            after = math.exp(-gamma * times[-1]) / gamma * objective.cost_rate(still, last, 0 * last)[0]
+            after = math.exp(-gamma * times[-1]) / gamma * objective.cost_rate(loss_at_end, last, 0 * last)[0]
     paid = float(np.sum((half * _WEIGHTS).ravel() * rates) + after)
     return paid if math.isfinite(paid) else math.inf
 

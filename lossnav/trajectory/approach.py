@@ -53,9 +53,9 @@ def first(
     objective: Objective, loss: Loss, horizon: float, terminal: LocalValue | None = None, **parts: object
 ) -> Transcription:
     """Return J on a coarse mesh that ``settle`` may move: of equal steps, or as the law of the end asks for."""
-    still = replace(objective, gamma=0.0)  # the rule has the discount exact
+    undiscounted = replace(objective, gamma=0.0)  # the rule has the discount exact
     times, weight, turning = _asked(objective, loss, horizon, terminal)
-    steps = first_steps(still, loss.dim, horizon, turning)
+    steps = first_steps(undiscounted, loss.dim, horizon, turning)
     steps = max(steps, min(2 ** math.ceil(math.log2(_count(times, weight))), most_steps(loss.dim) // 4))
     mesh = Split(spread(times, weight, _joints(loss, horizon), steps))
     return transcription(objective, loss, horizon, steps, rule="exact", mesh=mesh, terminal=terminal, **parts)
@@ -121,18 +121,18 @@ def straight(problem: Transcription, start: Array, place: Array) -> list[Array]:
     return [ways[i] for i in sorted({0, int(np.argmin(costs))})]
 
 
-def settle(problem: Transcription, found: newton.Minimum) -> tuple[Transcription, newton.Minimum]:
+def settle(problem: Transcription, minimum: newton.Minimum) -> tuple[Transcription, newton.Minimum]:
     """Return the problem on a mesh that has moved to the path, and the path on it."""
     for _ in range(_ROUNDS):
-        weight = _density(problem, found.path)
+        weight = _density(problem, minimum.path)
         share = weight * problem.dt[:, 0]
         if not np.all(np.isfinite(share)) or np.max(share) <= _EVEN * np.mean(share):
             break
         joints = _joints(problem.loss, problem.horizon)
         moved = replace(problem, mesh=Split(spread(problem.times, weight, joints, problem.steps)))
-        found = newton.minimise(moved, on(problem.times, found.path, moved.times))
+        minimum = newton.minimise(moved, on(problem.times, minimum.path, moved.times))
         problem = moved
-    return problem, found
+    return problem, minimum
 
 
 def on(times: Array, path: Array, other: Array) -> Array:
@@ -176,13 +176,13 @@ def relaxing(
         start = end.follow(theta0, problem.times)
         if not _convex(loss.hessian(start[:: steps // 16])):
             return None
-        found = newton.minimise(problem, start, limit=_ITERATIONS)
+        minimum = newton.minimise(problem, start, limit=_ITERATIONS)
         if budget.spent():
-            return problem, found
-        if not (found.converged and found.definite and _relaxes(found)):
+            return problem, minimum
+        if not (minimum.converged and minimum.definite and _relaxes(minimum)):
             return None
-        if float(np.max(np.abs(found.path[-1] - end.fixed))) <= arrived:
-            return problem, found
+        if float(np.max(np.abs(minimum.path[-1] - end.fixed))) <= arrived:
+            return problem, minimum
         span *= 2
     return None
 
@@ -208,12 +208,12 @@ def _clock(objective: Objective, loss: Loss, theta0: Array, end: LocalValue) -> 
     return Clock(1 / fastest, 1 / (turning + math.sqrt(slowest * (slowest + gamma)) / _SLOWEST))
 
 
-def _relaxes(found: newton.Minimum) -> bool:
+def _relaxes(minimum: newton.Minimum) -> bool:
     """Return whether the loss is convex all along, and no interval holds a large part of the way."""
-    way = float(np.max(np.abs(found.path - found.path[0])))
-    if float(np.max(np.abs(np.diff(found.path, axis=0)))) > _JUMP * way:
+    way = float(np.max(np.abs(minimum.path - minimum.path[0])))
+    if float(np.max(np.abs(np.diff(minimum.path, axis=0)))) > _JUMP * way:
         return False
-    return _convex(found.curvature)
+    return _convex(minimum.curvature)
 
 
 def _convex(curvature: Array) -> bool:

@@ -87,23 +87,23 @@ def collocate(
     def equations(t: Array, y: Array) -> Array:
         budget.check()
         theta, velocity = y[:dim].T, y[dim:-1].T
-        push = motion(theta, velocity) if motion else acceleration(objective, theta, velocity, loss.gradient(theta))
+        second = motion(theta, velocity) if motion else acceleration(objective, theta, velocity, loss.gradient(theta))
         rate = np.exp(-objective.gamma * t) * (objective.cost_rate(loss, theta, velocity) - objective.k * level)
-        return np.vstack([y[dim:-1], push.T, rate[None, :]])
+        return np.vstack([y[dim:-1], second.T, rate[None, :]])
 
     def boundary(left: Array, right: Array) -> Array:
         theta, velocity = right[:dim], right[dim:-1]
-        last: Array
+        end_residual: Array
         if endpoint is not None:
-            last = theta - endpoint
+            end_residual = theta - endpoint
         elif end is not None:
-            last = velocity - end.velocity(theta)
+            end_residual = velocity - end.velocity(theta)
         else:  # transversality: the conjugate momentum is what the deadline charges
-            last = velocity if objective.drift is None else velocity - objective.drift(theta)
+            end_residual = velocity if objective.drift is None else velocity - objective.drift(theta)
             if objective.charge:
                 gradient = objective.eta * objective.charge * loss.gradient(theta)
-                last = last + np.linalg.solve(objective.metric_at(theta), gradient)
-        return np.concatenate([left[:dim] - theta0, last, left[-1:]])
+                end_residual = end_residual + np.linalg.solve(objective.metric_at(theta), gradient)
+        return np.concatenate([left[:dim] - theta0, end_residual, left[-1:]])
 
     t = (
         span * np.linspace(0.0, 1.0, _NODES) ** 2 if mesh is None else mesh
@@ -112,15 +112,15 @@ def collocate(
     start = np.vstack([position.T, speed.T, 0 * t[None, :]])
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         try:
-            found = scipy.integrate.solve_bvp(equations, boundary, t, start, tol=tol, max_nodes=_MOST)
+            solution = scipy.integrate.solve_bvp(equations, boundary, t, start, tol=tol, max_nodes=_MOST)
         except np.linalg.LinAlgError:
-            found = _Lost(t, start)
-    if not np.all(np.isfinite(found.rms_residuals)):  # NaN passes for a success
-        found = _Lost(t, start)
+            solution = _Lost(t, start)
+    if not np.all(np.isfinite(solution.rms_residuals)):  # NaN passes for a success
+        solution = _Lost(t, start)
 
-    inside = _Inside(found.sol, dim)
+    inside = _Inside(solution.sol, dim)
     stop = inside.position(np.array([span]))[0]
-    total = float(found.y[-1, -1])
+    total = float(solution.y[-1, -1])
     excess, growth, asymptote = math.nan, math.nan, stop.copy()
     if end is None:
         total += final_charge(objective, float(loss.value(stop)))
@@ -130,12 +130,12 @@ def collocate(
         total, excess = end.total(objective, total, level, span, scale)
         growth, asymptote = end.ending(theta0)
     return Trajectory(
-        objective, loss, found.x, total, excess, asymptote, Collocation.name,
+        objective, loss, solution.x, total, excess, asymptote, Collocation.name,
         *continued(end, span, stop, inside.position, inside.rate),
         end=span if end is None else math.inf,
-        status=Status.CONVERGED if found.success else Status.COLLOCATION_STOPPED,
-        detail="" if found.success else found.message, residual=float(np.max(found.rms_residuals)), is_minimum=None,
-        growth=growth,
+        status=Status.CONVERGED if solution.success else Status.COLLOCATION_STOPPED,
+        detail="" if solution.success else solution.message, residual=float(np.max(solution.rms_residuals)),
+        is_minimum=None, growth=growth,
     )  # fmt: skip
 
 

@@ -68,13 +68,13 @@ def value_bounds(
     if height < 0:
         raise ValueError(f"lowest = {floor:g}, but the loss at theta is {height + floor:g}")
     gradient = np.asarray(loss.gradient(place))
-    steep = float(gradient @ np.linalg.solve(objective.metric_at(place), gradient))
-    for name, given, fails in (
-        ("smoothness", most, steep > 2 * most * height * (1 + _ROUNDING)),
-        ("pl", least, steep < 2 * least * height * (1 - _ROUNDING)),
+    square_norm = float(gradient @ np.linalg.solve(objective.metric_at(place), gradient))
+    for name, value, fails in (
+        ("smoothness", most, square_norm > 2 * most * height * (1 + _ROUNDING)),
+        ("pl", least, square_norm < 2 * least * height * (1 - _ROUNDING)),
     ):
         if fails:
-            raise ValueError(f"{name} = {given:g}, but at theta |∇L|² is {steep:.4g}, and 2L is {2 * height:.4g}")
+            raise ValueError(f"{name} = {value:g}, but at theta |∇L|² is {square_norm:.4g}, and 2L is {2 * height:.4g}")
     resting = objective.k * floor / objective.gamma if objective.gamma > 0 else 0.0
     if height == 0:
         return resting, resting

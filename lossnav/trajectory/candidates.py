@@ -21,16 +21,16 @@ def cheapest(case: Case, paths: Iterable[Trajectory], method: Method) -> Traject
 
     A path that runs away is no candidate: where it costs less than the best one, that has not converged.
     """
-    found: list[Trajectory] = []
+    trajectories: list[Trajectory] = []
     try:
         for path in paths:
-            found.append(replace(path, method=method))
+            trajectories.append(replace(path, method=method))
             if budget.spent():
                 break
     except budget.OutOfBudget:
         pass
-    bounds = [path.action for path in found if path.status is Status.RUNS_AWAY]
-    ordered = _distinct(sorted((path for path in found if path.status is not Status.RUNS_AWAY), key=_rank))
+    bounds = [path.action for path in trajectories if path.status is Status.RUNS_AWAY]
+    ordered = _distinct(sorted((path for path in trajectories if path.status is not Status.RUNS_AWAY), key=_rank))
     best = ordered[0] if ordered else standstill(case, method)
     best = replace(best, others=tuple(ordered))
     least = min(bounds, default=math.inf)
@@ -59,14 +59,14 @@ def _rank(path: Trajectory) -> tuple[bool, float, float]:
     return not (path.converged and path.is_minimum is not False), path.action, path.excess
 
 
-def _distinct(found: list[Trajectory]) -> list[Trajectory]:
+def _distinct(paths: list[Trajectory]) -> list[Trajectory]:
     """Return one of each kind, in their order: of two equal paths the one that arrived stays."""
-    kept: list[Trajectory] = []
-    for path in found:
+    distinct: list[Trajectory] = []
+    for path in paths:
         probe = path.times[:: max(1, len(path.times) // 16)]
-        if all(np.max(np.abs(path(probe) - other(np.minimum(probe, other.times[-1])))) > 1e-5 for other in kept):
-            kept.append(path)
-    return kept
+        if all(np.max(np.abs(path(probe) - other(np.minimum(probe, other.times[-1])))) > 1e-5 for other in distinct):
+            distinct.append(path)
+    return distinct
 
 
 def standstill(case: Case, method: Method) -> Trajectory:

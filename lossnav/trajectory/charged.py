@@ -202,10 +202,10 @@ class _Moving(ToRests):
         if not self.case.rests or gamma == 0 or not best.converged:
             return best
         span, rough = math.log(1 / _KINKED) / gamma, Settings(rtol=max(self.settings.rtol, _KINKED))
-        for late_one in deadline.from_starts(objective, self.loss, self.theta0, span, rough):
-            rest = objective.k * float(self.loss.value(late_one.asymptote))
-            held = late_one.action + resting_action(rest, gamma, 1.0) * _KINKED
-            if late_one.converged and best.action - held > _CHEAPER * (abs(best.action) + abs(held)):
+        for late_path in deadline.from_starts(objective, self.loss, self.theta0, span, rough):
+            rest = objective.k * float(self.loss.value(late_path.asymptote))
+            held = late_path.action + resting_action(rest, gamma, 1.0) * _KINKED
+            if late_path.converged and best.action - held > _CHEAPER * (abs(best.action) + abs(held)):
                 return replace(best, status=Status.NEVER_RESTS, detail=f"it has J = {held:.6g}")
         return best
 
@@ -220,18 +220,19 @@ class _Moving(ToRests):
         stiff = kappa * basis.curvature
         lowered = metric @ basis.directions
 
-        def both(numbers: Array) -> Array:
+        def of_modes(numbers: Array) -> Array:
             return (basis.directions * numbers) @ lowered.T
 
-        law = np.block([[np.zeros((dim, dim)), np.eye(dim)], [-both(stiff), -both(friction)]])
+        law = np.block([[np.zeros((dim, dim)), np.eye(dim)], [-of_modes(stiff), -of_modes(friction)]])
         m = accelerated.charged(objective).m
-        corner = m * metric @ both(stiff)
+        corner = m * metric @ of_modes(stiff)
         matrix = np.block([
-            [m * metric @ both(stiff * (objective.gamma + friction)), corner], [corner.T, m * metric @ both(friction)],
+            [m * metric @ of_modes(stiff * (objective.gamma + friction)), corner],
+            [corner.T, m * metric @ of_modes(friction)],
         ])  # fmt: skip
-        state, still = np.concatenate([point, np.zeros(dim)]), np.zeros(2 * dim)
+        state, zeros = np.concatenate([point, np.zeros(dim)]), np.zeros(2 * dim)
         rest = objective.k * float(loss.value(point))
-        return LocalValue(state, matrix, still, 0.0, rest, law, still, state)
+        return LocalValue(state, matrix, zeros, 0.0, rest, law, zeros, state)
 
     def _below(self, ends: list[LocalValue]) -> list[LocalValue]:
         return ends
@@ -261,10 +262,10 @@ def _accelerated(case: Case, loss: Quadratic) -> Trajectory:
     kappa, friction = accelerated.gains(objective, h)
     m = accelerated.charged(objective).m
     curved = h > (_FLAT * np.max(np.abs(h), initial=0.0) if gamma > 0 else 0.0)
-    reach = np.where(curved, 1 / np.where(curved, h, 1.0), 0.0)
+    inverse_h = np.where(curved, 1 / np.where(curved, h, 1.0), 0.0)
     flat = 0.0 if gamma == 0 else -m / gamma * float(np.where(curved, 0.0, kappa**2) @ g**2)
-    own = m * float((reach * kappa * (gamma + friction)) @ g**2 + 2 * kappa @ (g * v) + friction @ v**2)
-    cost_to_go, level = (own + flat) / 2, float(loss.value(theta0)) - float(reach @ g**2) / 2
+    own = m * float((inverse_h * kappa * (gamma + friction)) @ g**2 + 2 * kappa @ (g * v) + friction @ v**2)
+    cost_to_go, level = (own + flat) / 2, float(loss.value(theta0)) - float(inverse_h @ g**2) / 2
     scale = objective.k * (abs(float(loss.value(theta0))) + abs(level))
     # Where nothing pulls (h = g = 0), friction alone stops a learner who moves, after v/K₂.
     coasts = (h == 0) & (np.abs(g) <= 1e-12 * np.max(np.abs(g), initial=0.0))

@@ -40,9 +40,9 @@ def _free_end(objective: Objective, loss: Quadratic, theta0: Array) -> Trajector
     tilted = np.abs(gradient) > 1e-12 * np.max(np.abs(gradient), initial=0.0)
     # Without discount a mode without curvature has no tilt: ``require_minimiser`` has seen to it.
     curved = h > 0 if endless and objective.gamma == 0 else np.abs(h) > _FLAT * np.max(np.abs(h), initial=0.0)
-    reach = np.where(curved, 1 / np.where(curved, h, 1.0), 0.0)
-    cost_to_go = float(modes.speed(*path.mode, 0.0, *path.end) * reach @ gradient**2) / (2 * objective.eta)
-    level = float(loss.value(theta0)) - float(reach @ gradient**2) / 2
+    inverse_h = np.where(curved, 1 / np.where(curved, h, 1.0), 0.0)
+    cost_to_go = float(modes.speed(*path.mode, 0.0, *path.end) * inverse_h @ gradient**2) / (2 * objective.eta)
+    level = float(loss.value(theta0)) - float(inverse_h @ gradient**2) / 2
     flat = ~curved & tilted & (objective.gamma > 0 or not endless)
     if np.any(flat):
         cost_to_go -= objective.k / 2 * float(_descent(objective, h[flat]) @ gradient[flat] ** 2)
@@ -153,12 +153,12 @@ class _Bridge:
     def in_modes(self, t: Array) -> tuple[Array, Array]:
         """Return what the modes are off rest, shape (T, D), and their speeds."""
         t, half, real = t[:, None], self.gamma / 2, np.sqrt(np.maximum(self.square, 0))
-        whole = modes.waves(self.square, np.array([[self.horizon]]))[0]
+        full_sine = modes.waves(self.square, np.array([[self.horizon]]))[0]
         sine, cosine = modes.waves(self.square, self.horizon - t)
-        outward = np.exp((half - real) * t) / whole * self.start
+        outward = np.exp((half - real) * t) / full_sine * self.start
         place, pace = outward * sine, outward * (half * sine - cosine)
         sine, cosine = modes.waves(self.square, t)
-        inward = np.exp(-(half + real) * (self.horizon - t)) / whole * self.stop
+        inward = np.exp(-(half + real) * (self.horizon - t)) / full_sine * self.stop
         return place + inward * sine, pace + inward * (half * sine + cosine)
 
 

@@ -35,19 +35,19 @@ class _Probe:
     """A first solution on a coarse grid; ``status`` and ``detail`` say why it is none."""
 
     problem: Transcription
-    found: newton.Minimum
+    minimum: newton.Minimum
     status: Status = Status.CONVERGED
     detail: str = ""
 
     @property
     def action(self) -> float:
         """J, to the accuracy of the grid; where that is infinite, its excess over resting."""
-        action, excess, _ = account(self.problem, self.found.action, self.found.path)
+        action, excess, _ = account(self.problem, self.minimum.action, self.minimum.path)
         return action if math.isfinite(action) else excess
 
     def trajectory(self) -> Trajectory:
         """Return it as it is: what was found is not refined."""
-        traj = trajectory_of(self.problem, self.found, nodes_of(self.problem, self.found))
+        traj = trajectory_of(self.problem, self.minimum, nodes_of(self.problem, self.minimum))
         if self.status is Status.CONVERGED:
             return replace(traj, status=Status.BUDGET_SPENT, detail=budget.spent())
         return replace(traj, status=self.status, detail=self.detail, is_minimum=False)
@@ -77,22 +77,22 @@ class ToRests:
 
         Where no stable rest can be reached, the saddles that are blunt enough for γ are tried.
         """
-        objective, loss, still, theta0, settings = self.objective, self.loss, self.still, self.theta0, self.settings
-        rests = stationary.search(objective, still, theta0)
+        objective, loss, final, theta0, settings = self.objective, self.loss, self.still, self.theta0, self.settings
+        rests = stationary.search(objective, final, theta0)
         plain = objective.drift is None and not self.graded
         if rests.bottomless is not None and plain:
             place = np.array2string(rests.bottomless, precision=3)
             raise NoMinimiser(
                 f"no minimiser: the loss falls so fast towards {place} that J has no lower bound; set a horizon"
             )
-        rests, floor = late.split(objective, still, rests)
+        rests, floor = late.split(objective, final, rests)
         may_wander = self.cut is None and plain
         if len(floor):
             budget.stage("a path to a valley")
-            down = self.settled + late.descent(objective, still, floor)
-            yield late.path(objective, loss, theta0, replace(rests, points=floor, lost=floor[:0]), settings, down)
+            earliest = self.settled + late.descent(objective, final, floor)
+            yield late.path(objective, loss, theta0, replace(rests, points=floor, lost=floor[:0]), settings, earliest)
         try:
-            ends = stationary.targets(objective, still, theta0, rests)
+            ends = stationary.targets(objective, final, theta0, rests)
         except NoMinimiser:
             if len(floor):
                 return
@@ -102,23 +102,23 @@ class ToRests:
             yield late.path(objective, loss, theta0, rests, settings)
             return
         ends = self._cheapest(self._below(ends))
-        if gone := self._forgotten(ends):
+        if forgotten := self._forgotten(ends):
             budget.stage("a path that is forgotten on its way")
-            places = np.array([end.centre for end in gone])
+            places = np.array([end.centre for end in forgotten])
             yield replace(
                 late.path(objective, loss, theta0, replace(rests, points=places), settings), unseen=rests.unseen
             )
-            ends = [end for end in ends if end not in gone]
+            ends = [end for end in ends if end not in forgotten]
             if not ends:
                 return
-        found = False
+        has_extremal = False
         for path in self._all(ends, rests):
-            found = found or path.status is not Status.NO_EXTREMAL
+            has_extremal = has_extremal or path.status is not Status.NO_EXTREMAL
             yield path
-        if not (found or len(floor)):
-            held = stationary.saddles(objective, still, theta0, rests)
-            yield from map(self._onto_saddle, held)
-            if not held and may_wander:
+        if not (has_extremal or len(floor)):
+            saddles = stationary.saddles(objective, final, theta0, rests)
+            yield from map(self._onto_saddle, saddles)
+            if not saddles and may_wander:
                 yield late.path(objective, loss, theta0, rests, settings)
         if len(rests.lost) and may_wander:
             budget.stage("a path that runs away")
@@ -142,7 +142,7 @@ class ToRests:
             budget.stage(f"path {rank + 1} of {len(probes)} to full accuracy")
             dear = rank >= _FULL and probe.action > probes[0].action + 0.05 * abs(probes[0].action)
             rough = replace(self.settings, rtol=max(self.settings.rtol, _ROUGH)) if dear else self.settings
-            path = replace(refine(probe.problem, probe.found, rough), unseen=rests.unseen)
+            path = replace(refine(probe.problem, probe.minimum, rough), unseen=rests.unseen)
             yield path if self.cut is not None or budget.spent() else self._still_arriving(path, probe.problem.horizon)
 
     def _still_arriving(self, path: Trajectory, span: float) -> Trajectory:
@@ -242,7 +242,7 @@ class ToRests:
             return near
         normals = np.linalg.qr(np.column_stack([way, np.eye(dim)]))[0].T[1 : 1 + _PLANES]
         aside = [share * length * sign * n for n in normals for share in _ASIDE for sign in (-1, 1)]
-        return [theta0 + way / 2 + off for off in aside] + near
+        return [theta0 + way / 2 + offset for offset in aside] + near
 
     def _ruler(self, place: Array) -> Array:
         """Return the metric that says how long a detour is."""
@@ -253,8 +253,8 @@ class ToRests:
         if end.growth >= 0:
             return None
         arrived, span = _arrival(self.theta0, end)
-        found = approach.relaxing(self.objective, self.loss, self.theta0, end, span, 0.5 * arrived)
-        return None if found is None else _Probe(*found)
+        relaxed = approach.relaxing(self.objective, self.loss, self.theta0, end, span, 0.5 * arrived)
+        return None if relaxed is None else _Probe(*relaxed)
 
     def _towards(self, end: LocalValue, ends: list[LocalValue]) -> _Probe:
         """Look for the extremal that comes to rest at ``end``, from the law of the end."""
@@ -278,25 +278,25 @@ class ToRests:
         few = replace(coarse, steps=_FEW, rule="exact", mesh=approach.mesh_of(self.loss, coarse.horizon, _FEW))
         times = np.minimum(few.times, known.problem.horizon)
         starts = [self._by_way_of(by, end, few.times) for by in places]
-        starts = [approach.on(known.problem.times, known.found.path, times), *starts]
+        starts = [approach.on(known.problem.times, known.minimum.path, times), *starts]
         same, *rough = newton.minimise_all(few, np.array(starts), limit=_ITERATIONS)
         off = abs(_Probe(few, same).action - known.action)
-        rough = [one for one in newton.unlike(rough) if one is not same and _Probe(few, one).action <= best + off]
+        rough = [m for m in newton.unlike(rough) if m is not same and _Probe(few, m).action <= best + off]
         if not rough or budget.spent():
             return
-        paths = np.array([approach.on(few.times, one.path, coarse.times) for one in rough])
-        for found in newton.unlike(newton.minimise_all(coarse, paths)):
-            if found.converged and _Probe(coarse, found).action < best - _SAME * abs(best):
-                probe = self._arriving(coarse, found, end, ends)
+        paths = np.array([approach.on(few.times, m.path, coarse.times) for m in rough])
+        for minimum in newton.unlike(newton.minimise_all(coarse, paths)):
+            if minimum.converged and _Probe(coarse, minimum).action < best - _SAME * abs(best):
+                probe = self._arriving(coarse, minimum, end, ends)
                 if probe.status is Status.CONVERGED:
                     yield probe
 
-    def _by_way_of(self, by: Array, end: LocalValue, times: Array) -> Array:
+    def _by_way_of(self, place: Array, end: LocalValue, times: Array) -> Array:
         """Return a straight line to a place, in a lifetime of the end's slowest mode, and the law of the end after."""
         since = times - self.settled
         left = since + 1 / end.growth
-        straight = self.theta0 + np.clip(-since * end.growth, 0.0, 1.0)[:, None] * (by - self.theta0)
-        return np.where((left > 0)[:, None], end.follow(by, np.maximum(left, 0.0)), straight)
+        straight = self.theta0 + np.clip(-since * end.growth, 0.0, 1.0)[:, None] * (place - self.theta0)
+        return np.where((left > 0)[:, None], end.follow(place, np.maximum(left, 0.0)), straight)
 
     def _begun(self, end: LocalValue) -> Transcription:
         """Return J on the first mesh, of the time that the law of the end takes."""
@@ -409,13 +409,13 @@ def _waiting(problem: Transcription, probe: newton.Minimum, times: Array) -> Arr
     return approach.on(begun, np.concatenate([probe.path[:slowest], probe.path[slowest - 1 :]]), times)
 
 
-def _rests(problem: Transcription, probe: newton.Minimum, others: list[LocalValue]) -> bool:
+def _rests(problem: Transcription, probe: newton.Minimum, rests: list[LocalValue]) -> bool:
     """Return whether a path comes to rest at one of some stable rests: near it in position and in velocity."""
     velocity = problem.velocities(probe.path, probe.loss_gradient)
-    for other in others:
-        if other.growth < 0:
-            size = 1e-3 * max(1.0, float(np.max(np.abs(other.fixed))))
-            away = np.abs(probe.path - other.fixed).max(axis=1) + np.abs(velocity).max(axis=1) / -other.growth
-            if np.min(away) < size:
+    for rest in rests:
+        if rest.growth < 0:
+            size = 1e-3 * max(1.0, float(np.max(np.abs(rest.fixed))))
+            distance = np.abs(probe.path - rest.fixed).max(axis=1) + np.abs(velocity).max(axis=1) / -rest.growth
+            if np.min(distance) < size:
                 return True
     return False

@@ -86,12 +86,12 @@ def compare(
     return Comparison(paths)
 
 
-def _named(name: str, given: Any, kind: type[Any], wanted: str) -> dict[str, Any]:
+def _named(name: str, mapping: Any, kind: type[Any], wanted: str) -> dict[str, Any]:
     """Return a mapping from names to things of one kind as a dictionary, or raise ValueError."""
-    found = dict(_checks.instance(name, given, Mapping, f"a mapping from names to {wanted}s"))
-    if not found:
+    entries = dict(_checks.instance(name, mapping, Mapping, f"a mapping from names to {wanted}s"))
+    if not entries:
         raise ValueError(f"{name} is empty, but it must have at least one entry")
-    for key, value in found.items():
+    for key, value in entries.items():
         _checks.instance(f"a name in {name}", key, str, "a string")
         _checks.instance(f"{name}[{key!r}]", value, kind, wanted)
-    return found
+    return entries

@@ -91,7 +91,7 @@ def _moving(path: Trajectory, endpoint: Array | None, motion: Motion, tol: float
     def guess(t: Array) -> tuple[Array, Array]:
         return path.position(t), path.rate(t)
 
-    found = boundary_value.collocate(
+    trajectory = boundary_value.collocate(
         objective, loss, begin, float(path.times[-1]), end, endpoint, tol, motion, guess, path.times
     )
-    return replace(found, method=path.method)
+    return replace(trajectory, method=path.method)

@@ -177,10 +177,10 @@ def _eased(start: Cycle) -> Cycle:
     """Return the cycle by way of stronger drifts, whose orbits are rounder: come down from there in small steps."""
     for strong in (2.0, 4.0):
         try:
-            found = _resolved(replace(start, strength=strong, period=start.period / strong), True)
+            orbit = _resolved(replace(start, strength=strong, period=start.period / strong), True)
             for strength in np.geomspace(strong, 1.0, 2 + round(6 * math.log2(strong)))[1:]:
-                found = _resolved(replace(found, strength=float(strength)), True)
-            return found
+                orbit = _resolved(replace(orbit, strength=float(strength)), True)
+            return orbit
         except NotConverged as error:
             last = error
     raise last
@@ -293,10 +293,10 @@ def _start(objective: Objective, loss: Loss, guess: ArrayLike | Cycle) -> Cycle:
     loop = _checks.array("guess", guess, shape=(None, loss.dim))
     if len(loop) < 8:
         raise ValueError(f"guess has {len(loop)} points, but a loop needs at least 8")
-    gradient = fourier.series(loop, np.arange(len(loop)) / len(loop), 1)
+    tangent = fourier.series(loop, np.arange(len(loop)) / len(loop), 1)
     drift = _drift(objective, loop)
-    length = float(np.mean(np.einsum("ni,ij,nj->n", gradient, metric, gradient)))
-    helped = float(np.mean(np.einsum("ni,ij,nj->n", gradient, metric, drift)))
+    length = float(np.mean(np.einsum("ni,ij,nj->n", tangent, metric, tangent)))
+    helped = float(np.mean(np.einsum("ni,ij,nj->n", tangent, metric, drift)))
     if not helped > 1e-9 * math.sqrt(length) * float(np.max(np.abs(drift))):
         raise ValueError(f"guess is a loop along which the drift's circulation is {helped:.3g}, but it must be > 0")
     return Cycle(objective, loss, 1.0, length / helped, loop)  # at this pace the balance holds

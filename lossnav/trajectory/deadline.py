@@ -55,26 +55,26 @@ def from_starts(
         with np.errstate(all="ignore"):  # fast ways may overflow
             starts += [way for point in via for way in approach.straight(problem, theta0, point)]
         starts += carried(problem, theta0)
-    ends = newton.unlike(newton.minimise_all(problem, np.array(starts)))
+    minima = newton.unlike(newton.minimise_all(problem, np.array(starts)))
     if not graded:
-        for found in ends:
-            yield refine(problem, found, settings)
+        for minimum in minima:
+            yield refine(problem, minimum, settings)
         return
-    for found in [one for one in ends if one.converged] or ends:  # others may have left the domain of the metric
-        yield refine(*approach.settle(problem, found), settings)
+    for minimum in [m for m in minima if m.converged] or minima:  # others may have left the domain of the metric
+        yield refine(*approach.settle(problem, minimum), settings)
 
 
 def _places(objective: Objective, loss: Loss, theta0: Array) -> list[Array]:
     """Return the stationary points of the loss, or of that which holds in the end."""
-    still = loss.final if isinstance(loss, Task) else loss
-    if still is None:
+    final = loss.final if isinstance(loss, Task) else loss
+    if final is None:
         return []
     free = replace(objective, horizon=math.inf)
     if objective.curved:
         free = replace(free, metric=None, drift=None)
-    found = stationary.points(free, still, theta0)
-    found = found[np.argsort(np.linalg.norm(found - theta0, axis=1))]
-    inside = [point for point in found if all(point[i] > 0 for i in loss.positive)]
+    points = stationary.points(free, final, theta0)
+    points = points[np.argsort(np.linalg.norm(points - theta0, axis=1))]
+    inside = [point for point in points if all(point[i] > 0 for i in loss.positive)]
     return inside[:_NEAREST] if approach.graded(objective, loss) else inside
 
 
@@ -97,16 +97,16 @@ def carried(problem: Transcription, theta0: Array) -> list[Array]:
         return size - float(np.max(np.abs(x)))
 
     left.terminal = True  # type: ignore[attr-defined]
-    found = []
+    paths = []
     for speed, share in _FLOWS:
 
         def flow(_: float, x: Array, speed: float = speed, share: float = share) -> Array:
             return speed * drift(x) - (share * (pull @ problem.loss.gradient(x)) if share else 0.0)
 
         with np.errstate(all="ignore"):
-            way = scipy.integrate.solve_ivp(
+            solution = scipy.integrate.solve_ivp(
                 flow, (0.0, problem.horizon), aside, "LSODA", problem.times, events=left, rtol=1e-4, atol=1e-7
             )
-        if way.status == 0 and np.all(np.isfinite(way.y)):
-            found.append(np.concatenate([theta0[None], way.y.T[1:]]))
-    return found
+        if solution.status == 0 and np.all(np.isfinite(solution.y)):
+            paths.append(np.concatenate([theta0[None], solution.y.T[1:]]))
+    return paths

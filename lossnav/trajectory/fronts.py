@@ -89,13 +89,13 @@ def heteroclinic_discount(objective: Objective, loss: Loss, *, span: Span | None
             stationary point.
     """
     gain = one_dimensional(objective, loss)
-    found = wells(objective, loss, span)
-    if found.drop == 0:
+    well_pair = wells(objective, loss, span)
+    if well_pair.drop == 0:
         return 0.0
-    unit = _pulled(loss, gain, found.barrier)
+    unit = _pulled(loss, gain, well_pair.barrier)
 
     def gap(speed: float) -> float:
-        return _meeting(loss, gain, speed * unit, found.shallow, found.deep, found.barrier) / unit
+        return _meeting(loss, gain, speed * unit, well_pair.shallow, well_pair.deep, well_pair.barrier) / unit
 
     return unit * _root(gap, 0.0)
 
@@ -116,13 +116,13 @@ def barrier_discount(objective: Objective, loss: Loss, *, span: Span | None = No
     Args, Raises: as for ``heteroclinic_discount``.
     """
     gain = one_dimensional(objective, loss)
-    found = wells(objective, loss, span)
-    pulled = _pulled(loss, gain, found.barrier)
+    well_pair = wells(objective, loss, span)
+    pulled = _pulled(loss, gain, well_pair.barrier)
 
     def invades(minimum: float) -> float:  # the least speed at which this phase does, in units of the pulled one
-        return _root(lambda speed: _lead(loss, gain, speed * pulled, found.barrier, minimum), 1.0)
+        return _root(lambda speed: _lead(loss, gain, speed * pulled, well_pair.barrier, minimum), 1.0)
 
-    return pulled * max(invades(end) for end in (found.shallow, found.deep))
+    return pulled * max(invades(end) for end in (well_pair.shallow, well_pair.deep))
 
 
 def quartic_discounts(objective: Objective, loss: Loss, *, span: Span | None = None) -> Discounts:
@@ -138,8 +138,8 @@ def quartic_discounts(objective: Objective, loss: Loss, *, span: Span | None = N
         ValueError: as there, and if L′ is not a cubic with these roots.
     """
     gain = one_dimensional(objective, loss)
-    found = wells(objective, loss, span)
-    m, b, p = found.shallow, found.barrier, found.deep
+    well_pair = wells(objective, loss, span)
+    m, b, p = well_pair.shallow, well_pair.barrier, well_pair.deep
     rise, fall = abs(b - m), abs(p - b)
     four_a = -float(loss.hessian([b])[0, 0]) / (rise * fall)
     theta = np.linspace(m + (m - b) / 2, p + (p - b) / 2, 15)[:, None]
@@ -155,11 +155,11 @@ def quartic_discounts(objective: Objective, loss: Loss, *, span: Span | None = N
 def wells(objective: Objective, loss: Loss, span: Span | None = None) -> Wells:
     """Return the two wells of a one-dimensional loss and the barrier between them, or raise ValueError."""
     places = _stationary(objective, loss, span)
-    curved = loss.hessian(places[:, None])[:, 0, 0] if len(places) else places
-    if len(places) != 3 or not np.array_equal(np.sign(curved), [1, -1, 1]):
+    curvature = loss.hessian(places[:, None])[:, 0, 0] if len(places) else places
+    if len(places) != 3 or not np.array_equal(np.sign(curvature), [1, -1, 1]):
         where = f" within span = {span}" if span is not None else ""
         raise ValueError(
-            f"loss = {_checks.shown(loss)} has minima at {[float(f'{x:.6g}') for x in places[curved > 0]]} among "
+            f"loss = {_checks.shown(loss)} has minima at {[float(f'{x:.6g}') for x in places[curvature > 0]]} among "
             f"{len(places)} stationary points{where}, but it must have exactly two, one maximum of negative curvature "
             "between them, and no other stationary point (span = (low, high) says where to look)"
         )
@@ -247,11 +247,11 @@ def ends(span: Any) -> tuple[float, float]:
 def _stationary(objective: Objective, loss: Loss, span: Span | None) -> Array:
     """Return the stationary points in ascending order."""
     if span is None:
-        found = np.sort(stationary.points(objective, loss, np.zeros(1)), axis=0)
-        for _ in range(3 if len(found) else 0):  # Newton's method, where they were searched for
-            curvature = loss.hessian(found)[:, 0]
-            found = found - np.divide(loss.gradient(found), curvature, out=0 * found, where=curvature != 0)
-        return found[:, 0]
+        points = np.sort(stationary.points(objective, loss, np.zeros(1)), axis=0)
+        for _ in range(3 if len(points) else 0):  # Newton's method, where they were searched for
+            curvature = loss.hessian(points)[:, 0]
+            points = points - np.divide(loss.gradient(points), curvature, out=0 * points, where=curvature != 0)
+        return points[:, 0]
     low, high = ends(span)
     if not low < high:
         raise ValueError(f"span = {span}, but it must be (low, high) with low < high")

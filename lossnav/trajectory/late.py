@@ -51,8 +51,8 @@ def split(objective: Objective, loss: Loss, rests: Rests) -> tuple[Rests, Array]
 def _floor(objective: Objective, loss: Loss, point: Array) -> tuple[bool, Array]:
     """Say whether a point is on the floor of a valley; and the curvatures of its modes that are not along it."""
     curvature = modes.decompose(loss.hessian(point), objective.metric_at(point)).curvature
-    none = np.abs(curvature) <= DEGENERATE * np.max(np.abs(curvature))
-    return bool(np.any(none) and not np.all(none) and np.all(curvature[~none] > 0)), curvature[~none]
+    flat = np.abs(curvature) <= DEGENERATE * np.max(np.abs(curvature))
+    return bool(np.any(flat) and not np.all(flat) and np.all(curvature[~flat] > 0)), curvature[~flat]
 
 
 def descent(objective: Objective, loss: Loss, floor: Array) -> float:
@@ -79,7 +79,7 @@ def path(
         return _undiscounted(objective, loss, theta0, rests, settings, least)
     span = max(math.log(100 / max(settings.rtol, 1e-12)) / objective.gamma, least)  # what is left is .01 rtol
     early, late = (dated(objective, loss, theta0, time, rests.points, settings) for time in (span, 1.5 * span))
-    costs = [held(objective, loss, one) for one in (early, late)]
+    costs = [held(objective, loss, trajectory) for trajectory in (early, late)]
     change = abs(costs[1] - costs[0])
     if not math.isfinite(change) or change > abs(costs[0]) + abs(costs[1]) / 2:
         raise NoMinimiser(UNBOUNDED)
@@ -92,23 +92,23 @@ def _undiscounted(
     objective: Objective, loss: Loss, theta0: Array, rests: Rests, settings: Settings, span: float
 ) -> Trajectory:
     """Return the path of the earliest deadline after which the rest of the way to the lowest place costs nothing."""
-    still, places = loss.at(math.inf), [*rests.points, *rests.lost, *([] if rests.lowest is None else [rests.lowest])]
+    final, places = loss.at(math.inf), [*rests.points, *rests.lost, *([] if rests.lowest is None else [rests.lowest])]
     if not places:
         raise NoMinimiser("no minimiser: gamma = 0, and no place was found towards which the loss falls; set a horizon")
-    heights = np.asarray(still.value(np.array(places)))
+    heights = np.asarray(final.value(np.array(places)))
     lowest, low = places[int(np.argmin(heights))], float(np.min(heights))
     span = max(16 / math.sqrt(objective.eta * objective.k), span)
     for _ in range(_LATER):
-        found = dated(objective, loss, theta0, span, rests.points, settings, low)
-        place, height = _bottom(objective, still, rests, found.asymptote, low + 1e-9 * (1 + abs(low)))
-        left = _length(objective, still, found.asymptote, lowest if math.isnan(height) else place, low)
-        if left <= settings.rtol * found.action:
+        path = dated(objective, loss, theta0, span, rests.points, settings, low)
+        place, height = _bottom(objective, final, rests, path.asymptote, low + 1e-9 * (1 + abs(low)))
+        left = _length(objective, final, path.asymptote, lowest if math.isnan(height) else place, low)
+        if left <= settings.rtol * path.action:
             break
         span *= _LATER
-    excess, error = found.action + left / 2, left / 2 + found.error
+    excess, error = path.action + left / 2, left / 2 + path.error
     scale = objective.k * (abs(float(loss.value(theta0))) + abs(low))
     action = excess + resting_action(objective.k * low, 0.0, scale)
-    return _standing(found, action, excess, place, error, left <= max(10 * settings.rtol, 1e-12) * found.action)
+    return _standing(path, action, excess, place, error, left <= max(10 * settings.rtol, 1e-12) * path.action)
 
 
 def escape(objective: Objective, loss: Loss, theta0: Array, rests: Rests, lowest: float) -> Trajectory | None:
@@ -143,11 +143,11 @@ def dated(
     with np.errstate(all="ignore"):
         starts = [approach.straight(problem, theta0, place)[-1] for place in (theta0, *places)]
         starts += deadline.carried(problem, theta0)
-        found = [one for one in newton.minimise_all(problem, np.array(starts)) if math.isfinite(one.action)]
-        if not found:
+        paths = [minimum for minimum in newton.minimise_all(problem, np.array(starts)) if math.isfinite(minimum.action)]
+        if not paths:
             raise NoMinimiser(UNBOUNDED)
-        settled = [one for one in found if one.converged] or found  # of a kinked loss none may be
-        best = min(settled, key=lambda one: one.action)
+        settled = [minimum for minimum in paths if minimum.converged] or paths  # of a kinked loss none may be
+        best = min(settled, key=lambda minimum: minimum.action)
         path = refine(*approach.settle(problem, best), replace(settings, steps=None))
     return replace(path, action=path.action - resting_action(objective.k * level, objective.gamma, 1.0, span))
 
@@ -186,9 +186,9 @@ def _standing(path: Trajectory, action: float, excess: float, place: Array, erro
     if path.converged and not known:
         status = Status.DEADLINE_TOO_EARLY
         detail = f"J is {action:.9g} to within {error:.3g}, from a deadline at {path.end:.3g}"
-    stop, none = path.asymptote, np.zeros_like(path.asymptote)
-    still = LocalValue(stop, np.diag(none), none, 0.0, 0.0, np.diag(none), none, stop)
-    position, rate = continued(still, path.end, stop, path.position, path.rate)
+    stop, zero = path.asymptote, np.zeros_like(path.asymptote)
+    local_value = LocalValue(stop, np.diag(zero), zero, 0.0, 0.0, np.diag(zero), zero, stop)
+    position, rate = continued(local_value, path.end, stop, path.position, path.rate)
     return replace(
         path, action=action, excess=excess, asymptote=place, position=position, rate=rate, end=math.inf, status=status,
         detail=detail, error=error, growth=0.0,

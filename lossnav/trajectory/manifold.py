@@ -112,7 +112,7 @@ def orbit(loss: Loss, gain: float, gamma: float, rest: float, edge: float, rate:
     nodes = _FITTED * np.cos(np.pi * (np.arange(14) + 0.5) / 14)
     series = _series(nodes, unit * loss.gradient((rest + length * nodes)[:, None])[:, 0], friction)
     first = [_HANDOVER, series(_HANDOVER), series.integ()(_HANDOVER)]
-    found = scipy.integrate.solve_ivp(
+    solution = scipy.integrate.solve_ivp(
         flow,
         (0.0, math.inf),
         first,
@@ -122,15 +122,15 @@ def orbit(loss: Loss, gain: float, gamma: float, rest: float, edge: float, rate:
         events=(there, stalled),
         dense_output=True,
     )
-    if found.status < 0:
+    if solution.status < 0:
         raise NotConverged(
-            f"the orbit of {loss!r} at {rest:g} could not be followed to {edge:g}: {found.message} Is the loss smooth "
-            "and finite there?"
+            f"the orbit of {loss!r} at {rest:g} could not be followed to {edge:g}: {solution.message} Is the loss "
+            "smooth and finite there?"
         )
-    complete = len(found.t_events[0]) > 0
-    stop = edge if complete else rest + length * float(found.y[0, -1])
-    last = abs(rate * length) * float(found.y[1, -1]) if complete else 0.0
-    return Orbit(rest, stop, complete, last, length, rate, series, found.sol)
+    complete = len(solution.t_events[0]) > 0
+    stop = edge if complete else rest + length * float(solution.y[0, -1])
+    last = abs(rate * length) * float(solution.y[1, -1]) if complete else 0.0
+    return Orbit(rest, stop, complete, last, length, rate, series, solution.sol)
 
 
 def _series(near: Array, force: Array, friction: float) -> Polynomial:
@@ -149,9 +149,9 @@ def linear_reach(loss: Loss, rest: float, curvature: float, most: float) -> floa
     """Return a distance from ``rest``, at most ``most``, over which L′ is linear within a half."""
     distance, here = most, float(loss.gradient(np.array([rest]))[0])
     for _ in range(_HALVINGS):
-        both = loss.gradient(np.array([[rest - distance], [rest + distance]]))[:, 0] - here
+        change = loss.gradient(np.array([[rest - distance], [rest + distance]]))[:, 0] - here
         line = curvature * distance * np.array([-1.0, 1.0])
-        if np.all(np.abs(both - line) <= np.abs(line) / 2):
+        if np.all(np.abs(change - line) <= np.abs(line) / 2):
             return distance
         distance /= 2
     raise ValueError(f"loss = {loss!r} has no linear slope about {rest:g}, but it must be smooth there")

@@ -110,9 +110,9 @@ def spread(times: Array, weight: Array, joints: Sequence[float], steps: int) -> 
     counts = np.maximum(np.floor(counts / counts.sum() * steps), 1).astype(int)
     counts[np.argmax(counts)] += steps - counts.sum()
     parts = [np.linspace(low, high, n + 1)[:-1] for low, high, n in zip(marks[:-1], marks[1:], counts, strict=True)]
-    found = np.interp(np.append(np.concatenate(parts), total[-1]), total, times)
-    found[np.append(0, np.cumsum(counts))] = ends
-    return found
+    nodes = np.interp(np.append(np.concatenate(parts), total[-1]), total, times)
+    nodes[np.append(0, np.cumsum(counts))] = ends
+    return nodes
 
 
 def first_steps(objective: Objective, dim: int, span: float, fastest: float = 0.0) -> int:

@@ -106,17 +106,17 @@ def solution(curvature: Array, jacobian: Array, gamma: float, blind: Array | Non
     weight = seen.T @ curvature @ seen
     shifted = seen.T @ jacobian @ seen - gamma / 2 * np.eye(seen.shape[1])
     lowest = float(np.linalg.eigvalsh(weight)[0])
-    found = stabilising(weight, shifted)
+    pi = stabilising(weight, shifted)
     if blind is not None and lowest < -floor:
         _require_bounded(weight, shifted, gamma, lowest)
-    if found is None or (blind is not None and np.max(np.linalg.eigvals(shifted - found).real) >= 0):
+    if pi is None or (blind is not None and np.max(np.linalg.eigvals(shifted - pi).real) >= 0):
         if blind is None or lowest < -floor:
             raise NoMinimiser(_none(gamma, lowest))
         raise NotConverged(
             "the Riccati equation could not be solved: the loss hardly sees a direction in which the drift grows at "
             "gamma/2; make that curvature of the Hessian exactly 0, or larger"
         )
-    return np.asarray(seen @ found @ seen.T)
+    return np.asarray(seen @ pi @ seen.T)
 
 
 def stabilising(weight: Array, shifted: Array) -> Array | None:
@@ -127,21 +127,21 @@ def stabilising(weight: Array, shifted: Array) -> Array | None:
         return None
     a, m, identity = shifted / pace, weight / pace**2, np.eye(dim)  # in a natural unit of time
     try:
-        found = scipy.linalg.solve_continuous_are(a, identity, m, identity)
+        pi = scipy.linalg.solve_continuous_are(a, identity, m, identity)
         for _ in range(3):  # Newton's method (Kleinman): a solution near the imaginary axis comes with half its digits
-            closed = a - found
-            wrong = m + a.T @ found + found @ a - found @ found
-            if np.max(np.abs(wrong)) <= 8 * dim * _EPS * (1 + np.max(np.abs(found)) ** 2):
+            closed = a - pi
+            residual = m + a.T @ pi + pi @ a - pi @ pi
+            if np.max(np.abs(residual)) <= 8 * dim * _EPS * (1 + np.max(np.abs(pi)) ** 2):
                 break
-            change = scipy.linalg.solve_continuous_lyapunov(closed.T, -wrong)
+            change = scipy.linalg.solve_continuous_lyapunov(closed.T, -residual)
             if not np.all(np.isfinite(change)):
                 return None
-            found = found + (change + change.T) / 2
+            pi = pi + (change + change.T) / 2
     except np.linalg.LinAlgError:
         return None
-    wrong = m + a.T @ found + found @ a - found @ found
-    good = np.all(np.isfinite(found)) and np.max(np.abs(wrong)) <= 1e-9 * (1 + np.max(np.abs(found)) ** 2)
-    return pace * (found + found.T) / 2 if good else None
+    residual = m + a.T @ pi + pi @ a - pi @ pi
+    good = np.all(np.isfinite(pi)) and np.max(np.abs(residual)) <= 1e-9 * (1 + np.max(np.abs(pi)) ** 2)
+    return pace * (pi + pi.T) / 2 if good else None
 
 
 def _require_bounded(weight: Array, shifted: Array, gamma: float, lowest: float) -> None:

@@ -82,13 +82,13 @@ def focal_time(curvature: Array, gain: float, gamma: float, charge: float = 0.0)
     the time for which L at the deadline counts.
     """
     square = gamma * gamma / 4 + gain * curvature
-    gradient = gamma / 2 + gain * charge * curvature
+    derivative = gamma / 2 + gain * charge * curvature
     omega, root = np.sqrt(np.maximum(-square, 0.0)), np.sqrt(np.maximum(square, 0.0))
-    turning, sinking = square < 0, (square >= 0) & (gradient < -root)
-    pole = np.where(sinking, -gradient, 1.0)
+    turning, sinking = square < 0, (square >= 0) & (derivative < -root)
+    pole = np.where(sinking, -derivative, 1.0)
     bowed = np.arctanh(np.where(sinking & (root > 0), root / pole, 0.5)) / np.where(root > 0, root, 1.0)
     falls = np.where(root > 0, bowed, 1 / pole)
-    turns = (np.pi - np.arctan2(omega, gradient)) / np.where(turning, omega, 1.0)
+    turns = (np.pi - np.arctan2(omega, derivative)) / np.where(turning, omega, 1.0)
     return np.where(turning, turns, np.where(sinking, falls, np.inf))
 
 

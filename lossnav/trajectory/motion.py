@@ -27,7 +27,7 @@ def acceleration(objective: Objective, theta: Array, velocity: Array, gradient: 
     Args:
         objective: of any metric G and drift.
         theta, velocity: θ and θ̇, shape (..., D) each.
-        slope: ∇L(θ), shape (..., D).
+        gradient: ∇L(θ), shape (..., D).
         strength: the number s.
     """
     force, turn = objective.eta * objective.k * gradient, np.zeros_like(velocity)
@@ -55,8 +55,8 @@ def bent_hessian(objective: Objective, loss: Loss, theta: Array) -> Array:
     hessian, drift = loss.hessian(theta), objective.drift
     if drift is None:
         return hessian
-    push = drift(theta) @ objective.metric_matrix(loss.dim)
-    return hessian + bent(drift, theta, push) / (objective.eta * objective.k)
+    lowered_drift = drift(theta) @ objective.metric_matrix(loss.dim)
+    return hessian + bent(drift, theta, lowered_drift) / (objective.eta * objective.k)
 
 
 def bent(drift: Drift, theta: Array, weight: Array) -> Array:

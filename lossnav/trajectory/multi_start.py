@@ -97,21 +97,21 @@ def sinks(field: Callable[[Array], Array], jacobian: Callable[[Array], Array], s
     size = np.maximum(1.0, np.abs(starts).max(axis=1))
     radius, ends = size.copy(), []
     with np.errstate(all="ignore"):
-        value, slopes = np.array(field(x)), np.array(jacobian(x))
-        live = np.flatnonzero(_finite(value, slopes))
+        value, jacobians = np.array(field(x)), np.array(jacobian(x))
+        live = np.flatnonzero(_finite(value, jacobians))
         for _ in range(_LIMIT):
             budget.check()
             if not len(live):
                 break
-            outward = -np.linalg.eigvals(slopes[live]).real.min(axis=1)
-            tiny = 1e-14 * np.abs(slopes[live]).max(axis=(1, 2)) + 1e-300  # a valley's floor leaves J singular
-            step, least = _damped(slopes[live], value[live], np.maximum(2 * outward, tiny), radius[live])
+            outward = -np.linalg.eigvals(jacobians[live]).real.min(axis=1)
+            tiny = 1e-14 * np.abs(jacobians[live]).max(axis=(1, 2)) + 1e-300  # a valley's floor leaves J singular
+            step, least = _damped(jacobians[live], value[live], np.maximum(2 * outward, tiny), radius[live])
             length = np.sqrt((step**2).sum(axis=1))
             reach = np.maximum(1.0, np.abs(x[live]).max(axis=1))
             ending = least & (length <= 1e-5 * reach)  # here the field may be rounding only
             trial = x[live] + step
             new = np.asarray(field(trial))
-            missed = new - value[live] - np.einsum("bij,bj->bi", slopes[live], step)
+            missed = new - value[live] - np.einsum("bij,bj->bi", jacobians[live], step)
             scale = np.maximum(np.abs(value[live]).max(axis=1), np.abs(new).max(axis=1))
             quality = 1.0 - np.abs(missed).max(axis=1) / np.where(scale > 0, scale, 1.0)
             good = _finite(new) & ((quality > 0.25) | ending)
@@ -119,12 +119,12 @@ def sinks(field: Callable[[Array], Array], jacobian: Callable[[Array], Array], s
             moved = live[good]
             if len(moved):
                 x[moved], value[moved] = trial[good], new[good]
-                slopes[moved] = jacobian(x[moved])
+                jacobians[moved] = jacobian(x[moved])
             done = least & (outward <= 1e5 * tiny) & (length <= _DONE * reach)
             away = (np.abs(x[live]).max(axis=1) > _FAR * size[live]) | (radius[live] < 1e-14 * reach)
             ends.extend(x[live[done]])
             live = live[~(done | away)]
-            live = live[_finite(value[live], slopes[live])]
+            live = live[_finite(value[live], jacobians[live])]
     return Found(np.array(ends).reshape(-1, dim), np.empty((0, dim)))
 
 
@@ -137,14 +137,14 @@ def roots(field: Callable[[Array], Array], jacobian: Callable[[Array], Array], s
     size = np.maximum(1.0, np.abs(starts).max(axis=1))
     radius, ends = size.copy(), []
     with np.errstate(all="ignore"):
-        value, slopes = np.array(field(x)), np.array(jacobian(x))
+        value, jacobians = np.array(field(x)), np.array(jacobian(x))
         first = np.abs(value).max(axis=1)
-        live = np.flatnonzero(_finite(value, slopes))
+        live = np.flatnonzero(_finite(value, jacobians))
         for _ in range(_LIMIT):
             budget.check()
             if not len(live):
                 break
-            left, singular, right = np.linalg.svd(slopes[live])
+            left, singular, right = np.linalg.svd(jacobians[live])
             force = np.einsum("bij,bi->bj", left, value[live])
             step = _bounded(singular**2, singular * force, radius[live])
             length = np.sqrt((step**2).sum(axis=1))
@@ -161,14 +161,14 @@ def roots(field: Callable[[Array], Array], jacobian: Callable[[Array], Array], s
             moved = live[good]
             if len(moved):
                 x[moved], value[moved] = trial[good], new[good]
-                slopes[moved] = jacobian(x[moved])
+                jacobians[moved] = jacobian(x[moved])
             done = inside & (length <= _DONE * reach)
             small = np.abs(value[live]).max(axis=1) < _GONE * first[live]
             stuck = (radius[live] < 1e-14 * reach) | (gain < 1e-6 * before)  # a minimum of |field|² that is no root
             away = np.abs(x[live]).max(axis=1) > _FAR * size[live]
             ends.extend(x[live[done | (small & ~away)]])
             live = live[~(done | away | stuck | small)]
-            live = live[_finite(value[live], slopes[live])]
+            live = live[_finite(value[live], jacobians[live])]
     return Found(np.array(ends).reshape(-1, dim), np.empty((0, dim)))
 
 
@@ -184,9 +184,9 @@ def _bounded(values: Array, force: Array, radius: Array) -> Array:
     scale = np.maximum(np.abs(values).max(axis=1), np.abs(force).max(axis=1) / radius) + 1e-300
     # A slope with no part along the lowest direction (a ridge) gets a hair of one: else no finite step leaves it.
     hair = 1e-8 * (np.abs(force).max(axis=1) + np.abs(bottom) * radius)
-    still = (bottom < 0) & (np.abs(force[rows, lowest]) < hair)
+    on_ridge = (bottom < 0) & (np.abs(force[rows, lowest]) < hair)
     force = force.copy()
-    force[rows[still], lowest[still]] = np.where(force[rows, lowest] < 0, -hair, hair)[still]
+    force[rows[on_ridge], lowest[on_ridge]] = np.where(force[rows, lowest] < 0, -hair, hair)[on_ridge]
     floor = np.maximum(0.0, -bottom) + 1e-15 * scale
 
     def length(shift: Array) -> Array:
@@ -197,22 +197,22 @@ def _bounded(values: Array, force: Array, radius: Array) -> Array:
     shift = high
     # Newton on 1/|p| − 1/r, which is nearly linear in the shift, kept inside its bracket
     for _ in range(12):
-        now = length(shift)
-        low, high = np.where(now > radius, shift, low), np.where(now > radius, high, shift)
-        bend = ((force**2) / (values + shift[:, None]) ** 3).sum(axis=1)
-        guess = shift + (now / radius - 1) * now**2 / bend
+        norm = length(shift)
+        low, high = np.where(norm > radius, shift, low), np.where(norm > radius, high, shift)
+        half_decline = ((force**2) / (values + shift[:, None]) ** 3).sum(axis=1)
+        guess = shift + (norm / radius - 1) * norm**2 / half_decline
         shift = np.where((guess > low) & (guess < high), guess, np.sqrt(np.maximum(low, 1e-12 * high) * high))
     shift = np.where(free, 0.0, shift)
     return -force / (values + shift[:, None])
 
 
-def _damped(slopes: Array, value: Array, least: Array, radius: Array) -> tuple[Array, Any]:
+def _damped(jacobians: Array, value: Array, least: Array, radius: Array) -> tuple[Array, Any]:
     """Return p = −(J + μ)⁻¹f with |p| ≤ r, shape (B, D), and where μ is ``least``; else it is a power of 4 above it."""
-    still = np.eye(slopes.shape[1])
+    identity = np.eye(jacobians.shape[1])
     unit = 1e-3 * np.sqrt((value**2).sum(axis=1)) / radius
     shift = least.copy()
     for trial in range(60):
-        step = -np.linalg.solve(slopes + shift[:, None, None] * still, value[..., None])[..., 0]
+        step = -np.linalg.solve(jacobians + shift[:, None, None] * identity, value[..., None])[..., 0]
         long = ~(np.sqrt((step**2).sum(axis=1)) <= radius)
         if not np.any(long):
             break
@@ -232,6 +232,6 @@ def _reach(radius: Array, length: Array, quality: Array, inside: Any, good: Any,
     of its length; a step that ends the search is not to be refused for its rounding.
     """
     grown = np.where(inside, radius, 3 * radius)
-    kept = np.where(good & (quality > 0.25), radius, length / 4)
-    chosen = np.where(quality > 0.75, grown, kept)
+    shrunk = np.where(good & (quality > 0.25), radius, length / 4)
+    chosen = np.where(quality > 0.75, grown, shrunk)
     return np.where(ending, np.maximum(chosen, 4 * length), chosen)

@@ -33,7 +33,7 @@ class Minimum:
         converged: whether Newton's last step, or what its ratio to the one before leaves, fell below the tolerance.
         definite: whether the Hessian there is positive definite: no conjugate point.
         iterations: Newton steps taken.
-        slope: ∇L at the nodes, shape (N+1, D).
+        loss_gradient: ∇L at the nodes, shape (N+1, D).
         curvature: ∇²L there, as far as the last step needed it, shape (N+1, D, D).
     """
 
@@ -80,19 +80,19 @@ def _led(problem: Transcription, paths: Array, limit: int) -> Array:
     """Return the paths, led to ``problem`` by way of the easier ones that it names."""
     paths = problem.admitted(paths)
     for easier in problem.eased():
-        paths = np.array([one.path for one in _Walk(easier, paths, _EASED).minima(limit)])
+        paths = np.array([minimum.path for minimum in _Walk(easier, paths, _EASED).minima(limit)])
     return paths
 
 
-def unlike(found: list[Minimum]) -> list[Minimum]:
+def unlike(minima: list[Minimum]) -> list[Minimum]:
     """Return one of each kind, in their order: on one grid, Newton's method ends in the same digits."""
-    kept: list[Minimum] = []
-    for one in dict.fromkeys(found):  # what came together shares its end
-        size = 1e-7 * (1 + float(np.max(np.abs(one.path))))
-        twins = (other for other in kept if other.converged == one.converged)
-        if all(float(np.max(np.abs(one.path - other.path))) > size for other in twins):
-            kept.append(one)
-    return kept
+    distinct: list[Minimum] = []
+    for minimum in dict.fromkeys(minima):  # what came together shares its end
+        size = 1e-7 * (1 + float(np.max(np.abs(minimum.path))))
+        twins = (earlier for earlier in distinct if earlier.converged == minimum.converged)
+        if all(float(np.max(np.abs(minimum.path - earlier.path))) > size for earlier in twins):
+            distinct.append(minimum)
+    return distinct
 
 
 @dataclass(eq=False)
@@ -137,7 +137,7 @@ class _Progress:
 
 
 class _Walk:
-    """The paths that are still under way, with loss, slope and curvature at the nodes, and those that have ended."""
+    """The paths that are under way, with loss, its gradient and curvature at the nodes, and those that have ended."""
 
     def __init__(self, problem: Transcription, paths: Array, tolerance: float, curvature: Array | None = None):
         self.problem, self.tolerance, self.count = problem, tolerance, 0
@@ -161,9 +161,9 @@ class _Walk:
                     self._step()
             except budget.OutOfBudget:
                 pass
-        for b, one in enumerate(self.live):
-            still = self.problem.free.stop <= 1  # no node may move
-            self.ended[one.number] = self._minimum(b, converged=still, definite=still)
+        for b, progress in enumerate(self.live):
+            pinned = self.problem.free.stop <= 1  # no node may move
+            self.ended[progress.number] = self._minimum(b, converged=pinned, definite=pinned)
         return [self._end(number) for number in range(count)]
 
     def _end(self, number: int) -> Minimum:
@@ -178,10 +178,10 @@ class _Walk:
         live, loss = self.live, self.problem.landscape
         trial, actions, lengths, stuck = self._trial()
         far = (np.abs(trial).max(axis=(1, 2)) > self.far).tolist()
-        plain = [one.damping == 0.0 and one.reach == 1.0 for one in live]
+        plain = [progress.damping == 0.0 and progress.reach == 1.0 for progress in live]
         short = [
-            undamped and one.ends(length, self.tolerance)
-            for one, undamped, length in zip(live, plain, lengths, strict=True)
+            undamped and progress.ends(length, self.tolerance)
+            for progress, undamped, length in zip(live, plain, lengths, strict=True)
         ]
         moving = [b for b in range(len(live)) if not (stuck[b] or far[b] or short[b])]
         self.kept = self.kept and plain[0] and lengths[0] <= 0.1 * live[0].length
@@ -192,9 +192,9 @@ class _Walk:
         elif moving:
             curvature = loss.hessian(trial if len(moving) == len(live) else trial[moving])
         self.path, self.loss_gradient = trial, loss_gradient
-        for one, action, length, undamped in zip(live, actions, lengths, plain, strict=True):
-            one.action, one.length = action, length if undamped else math.inf
-            one.relax()
+        for progress, action, length, undamped in zip(live, actions, lengths, plain, strict=True):
+            progress.action, progress.length = action, length if undamped else math.inf
+            progress.relax()
         if len(moving) < len(live):
             for b in set(range(len(live))).difference(moving):
                 self.ended[live[b].number] = self._minimum(b, converged=short[b], definite=plain[b])
@@ -216,7 +216,7 @@ class _Walk:
         system = _System(problem, self.path, self.loss_gradient, self.curvature)
         place = self.path[:, free]
         trial, steps = self.path.copy(), np.zeros_like(place)
-        actions, stuck = [one.action for one in live], [False] * len(live)
+        actions, stuck = [progress.action for progress in live], [False] * len(live)
         tried = list(range(len(live)))
         while tried:
             for b in tried:
@@ -227,9 +227,9 @@ class _Walk:
             lengths = (np.abs(steps) / sizes(trial, self.tolerance)[:, free]).max(axis=(1, 2)).tolist()
             leaps = (np.abs(steps) / (1 + np.abs(place))).max(axis=(1, 2)).tolist()
             with np.errstate(over="ignore", invalid="ignore"):
-                new = problem.action(trial if len(tried) == len(live) else trial[tried]).tolist()
+                trial_actions = problem.action(trial if len(tried) == len(live) else trial[tried]).tolist()
             rejected = []
-            for b, action in zip(tried, new, strict=True):
+            for b, action in zip(tried, trial_actions, strict=True):
                 if live[b].accepts(action, problem.blur) and leaps[b] <= self.leap:
                     actions[b] = action
                 elif (
@@ -247,28 +247,28 @@ class _Walk:
 
     def _newton(self, system: _System, b: int) -> Array:
         """Return Newton's step of one path, damped until the Hessian is positive definite; NaN if it never is."""
-        one = self.live[b]
+        progress = self.live[b]
         while True:
-            if one.damping and not one.unit:
+            if progress.damping and not progress.unit:
                 self._measure(system)
-            step = system.step(b, one.damping * one.unit)
+            step = system.step(b, progress.damping * progress.unit)
             if step is not None:
                 return step
-            if one.damping > _MOST_DAMPING:  # the Hessian is not even finite
+            if progress.damping > _MOST_DAMPING:  # the Hessian is not even finite
                 return np.full_like(system.gradient[b], np.nan)
-            one.stiffen()
+            progress.stiffen()
 
     def _measure(self, system: _System) -> None:
         """Set the damping that makes every node's own curvature positive, by Gershgorin's circles."""
-        sizes = np.abs(self.curvature)
-        lowest = np.einsum("...ii->...i", self.curvature + sizes) - sizes.sum(axis=-1)
+        magnitudes = np.abs(self.curvature)
+        lowest = np.einsum("...ii->...i", self.curvature + magnitudes) - magnitudes.sum(axis=-1)
         # The drift and the end may be what is negative: the loss's own scale is the least.
-        units = np.maximum(-lowest.min(axis=(1, 2)), np.maximum(1e-3 * sizes.max(axis=(1, 2, 3)), 1e-12))
+        units = np.maximum(-lowest.min(axis=(1, 2)), np.maximum(1e-3 * magnitudes.max(axis=(1, 2, 3)), 1e-12))
         units = self.problem.unit_share * units
         if self.problem.objective.curved:  # here the kinetic term bends, too
             units = np.maximum(units, _KINETIC * np.median(np.abs(system.bands[:, 0]), axis=-1))
-        for one, unit in zip(self.live, units.tolist(), strict=True):
-            one.unit = one.unit or unit
+        for progress, unit in zip(self.live, units.tolist(), strict=True):
+            progress.unit = progress.unit or unit
 
     def _join(self) -> None:
         """Follow no further what has come so near to another path that it will end where that does.
@@ -278,12 +278,12 @@ class _Walk:
         steps much shorter than they once were.
         """
         followed: list[int] = []
-        for b, one in enumerate(self.live):
-            other = self._neighbour(b, followed) if one.length < 0.1 else None
-            if other is None:
+        for b, progress in enumerate(self.live):
+            twin = self._neighbour(b, followed) if progress.length < 0.1 else None
+            if twin is None:
                 followed.append(b)
             else:
-                self.twin[one.number] = other
+                self.twin[progress.number] = twin
         if len(followed) < len(self.live):
             self.live = [self.live[b] for b in followed]
             self.path, self.loss_gradient, self.curvature = (
@@ -357,11 +357,11 @@ class _System:
 
         Where √w itself would underflow, ratios of neighbours take its place.
         """
-        system, sizes = self.bands[b], self.problem.node_sizes
+        system, node_sizes = self.bands[b], self.problem.node_sizes
         if extra:
             system = np.array(system, order="F")
             dim = self.gradient.shape[-1]
-            system[0] += extra * (np.repeat(sizes, dim) if isinstance(sizes, np.ndarray) else sizes)
+            system[0] += extra * (np.repeat(node_sizes, dim) if isinstance(node_sizes, np.ndarray) else node_sizes)
         factored = blocks.factor(system)
         if factored is None:
             return None

@@ -36,7 +36,7 @@ class Nodes:
     def map(self, function: Callable[..., Array], *others: Nodes) -> Nodes:
         """Return what ``function`` makes of what is along the first axis, of this path's and of some others'."""
         paths = (self, *others)
-        parts = zip(*((one.path, one.velocity, one.loss_gradient) for one in paths), strict=True)
+        parts = zip(*((nodes.path, nodes.velocity, nodes.loss_gradient) for nodes in paths), strict=True)
         return Nodes(self.times, self.action, *(function(*part) for part in parts))
 
     def beyond(self, coarse: Nodes, order: int) -> Nodes:
@@ -49,10 +49,10 @@ class Nodes:
         return replace(self.map(limit, coarse), action=limit(self.action, coarse.action))
 
 
-def nodes_of(problem: Transcription, found: newton.Minimum) -> Nodes:
+def nodes_of(problem: Transcription, minimum: newton.Minimum) -> Nodes:
     """Return what Newton's method found, with its velocities."""
-    carried = problem.carried(found.path, found.loss_gradient)
-    return Nodes(problem.times, found.action, found.path, carried, found.loss_gradient)
+    carried = problem.carried(minimum.path, minimum.loss_gradient)
+    return Nodes(problem.times, minimum.action, minimum.path, carried, minimum.loss_gradient)
 
 
 def curve(problem: Transcription, nodes: Nodes) -> scipy.interpolate.PPoly:
@@ -61,8 +61,8 @@ def curve(problem: Transcription, nodes: Nodes) -> scipy.interpolate.PPoly:
     if objective.price is not None:
         return scipy.interpolate.CubicHermiteSpline(times, nodes.path, problem.rates(nodes.velocity))
     if not loss.timed:
-        bend = acceleration(objective, nodes.path, nodes.velocity, nodes.loss_gradient)
-        return quintic(times, nodes.path, nodes.velocity, bend[:-1], bend[1:])
+        accelerations = acceleration(objective, nodes.path, nodes.velocity, nodes.loss_gradient)
+        return quintic(times, nodes.path, nodes.velocity, accelerations[:-1], accelerations[1:])
     first, last = (nodes.path[:-1], nodes.velocity[:-1]), (nodes.path[1:], nodes.velocity[1:])
     after = acceleration(objective, *first, loss.at(times[:-1]).gradient(first[0]))
     before = acceleration(objective, *last, loss.at(np.nextafter(times[1:], 0.0)).gradient(last[0]))
@@ -91,7 +91,7 @@ def quintic(times: Array, position: Array, velocity: Array, after: Array, before
 
 def trajectory_of(
     problem: Transcription,
-    found: newton.Minimum,
+    minimum: newton.Minimum,
     nodes: Nodes,
     change: float = 0.0,
     rtol: float = math.inf,
@@ -101,16 +101,16 @@ def trajectory_of(
     objective, end, horizon = problem.objective, problem.terminal, problem.horizon
 
     between = _Between(problem, nodes)
-    status, detail = _outcome(problem, found, change, rtol)
-    action, excess, asymptote = account(problem, nodes.action + problem.bias(found.path), nodes.path)
+    status, detail = _outcome(problem, minimum, change, rtol)
+    action, excess, asymptote = account(problem, nodes.action + problem.bias(minimum.path), nodes.path)
     growth = math.nan
     if end is not None:
         growth, asymptote = end.ending(nodes.path[0])
     path = Trajectory(
         objective, problem.loss, nodes.times, action, excess, asymptote, "action",
         *continued(end, horizon, nodes.path[-1], between.position, between.rate),
-        end=horizon if end is None else math.inf, status=status, detail=detail, residual=found.residual,
-        is_minimum=found.definite, error=error, growth=growth,
+        end=horizon if end is None else math.inf, status=status, detail=detail, residual=minimum.residual,
+        is_minimum=minimum.definite, error=error, growth=growth,
     )  # fmt: skip
     return problem.seen(path)
 

@@ -115,21 +115,21 @@ def indifference_point(objective: Objective, loss: Loss, *, span: fronts.Span | 
         ValueError: as there.
     """
     gain, gamma = fronts.one_dimensional(objective, loss), objective.gamma
-    found = fronts.wells(objective, loss, span)
+    wells = fronts.wells(objective, loss, span)
     passing = [
-        fronts.passes_barrier(loss, gain, gamma, found.barrier, minimum) for minimum in (found.shallow, found.deep)
+        fronts.passes_barrier(loss, gain, gamma, wells.barrier, minimum) for minimum in (wells.shallow, wells.deep)
     ]
     if not any(passing):
-        return found.barrier
-    stay = fronts.arrive(loss, gain, gamma, found.shallow, found.deep)
-    cross = fronts.arrive(loss, gain, gamma, found.deep, found.shallow)
-    if cross.complete and found.drop > 0:
+        return wells.barrier
+    stay = fronts.arrive(loss, gain, gamma, wells.shallow, wells.deep)
+    cross = fronts.arrive(loss, gain, gamma, wells.deep, wells.shallow)
+    if cross.complete and wells.drop > 0:
         return None
-    stop = stay.stop if passing[0] else found.barrier
-    start = cross.stop if passing[1] else found.barrier
-    if abs(stop - start) < 1e-9 * abs(found.deep - found.shallow):  # both orbits turn within rounding of one place
+    stop = stay.stop if passing[0] else wells.barrier
+    start = cross.stop if passing[1] else wells.barrier
+    if abs(stop - start) < 1e-9 * abs(wells.deep - wells.shallow):  # both orbits turn within rounding of one place
         return (start + stop) / 2
-    far = gamma > math.sqrt(-gain * float(loss.hessian([found.barrier])[0, 0]))
+    far = gamma > math.sqrt(-gain * float(loss.hessian([wells.barrier])[0, 0]))
 
     def lead(part: float) -> float:
         theta = np.array(start + part * (stop - start))
@@ -137,7 +137,7 @@ def indifference_point(objective: Objective, loss: Loss, *, span: fronts.Span | 
             crossing, staying = (abs(float(np.nan_to_num(orbit.speed(theta)))) for orbit in (cross, stay))
             return staying - crossing
         # γ(J of crossing − J of staying) is the difference of p²/2η; for small γ it is better had from the integrals.
-        rest = gain * found.drop / gamma if found.drop > 0 else 0.0
+        rest = gain * wells.drop / gamma if wells.drop > 0 else 0.0
         return float(cross.area(theta) - stay.area(theta)) - rest
 
     low, high = 1e-9, 1 - 1e-9

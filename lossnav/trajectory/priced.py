@@ -92,7 +92,7 @@ class Priced(Transcription):
     def _softened(self, path: Array) -> tuple[Any, Array, Array]:
         return self._price.price.softened(self.slips(path), self._price.softness)
 
-    def _kinetic_slopes(self, path: Array) -> tuple[Array, Array]:
+    def _kinetic_gradients(self, path: Array) -> tuple[Array, Array]:
         _, momentum, _ = self._softened(path)
         left, right = self.kinetic_factors
         return -left * momentum, right * momentum
@@ -144,16 +144,16 @@ class Lifted(Loss):
 
     def gradient(self, theta: Any) -> Array:
         """Return ∇L beside zeros, shape (..., 2D)."""
-        found = np.zeros(theta.shape)
-        found[..., : self._loss.dim] = self._loss.gradient(theta[..., : self._loss.dim])
-        return found
+        gradient = np.zeros(theta.shape)
+        gradient[..., : self._loss.dim] = self._loss.gradient(theta[..., : self._loss.dim])
+        return gradient
 
     def hessian(self, theta: Any) -> Array:
         """Return ∇²L beside zeros, shape (..., 2D, 2D)."""
         dim = self._loss.dim
-        found = np.zeros((*theta.shape, 2 * dim))
-        found[..., :dim, :dim] = self._loss.hessian(theta[..., :dim])
-        return found
+        hessian = np.zeros((*theta.shape, 2 * dim))
+        hessian[..., :dim, :dim] = self._loss.hessian(theta[..., :dim])
+        return hessian
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,10 +179,10 @@ class Accelerated(Transcription):
         """What a cubic costs, a form in its mean velocity and those at both ends, relative to its start, (N, 3, 3)."""
         price: Any = self.objective.price
         s = (1 + _NODES) / 2
-        bend = np.stack([6 - 12 * s, 6 * s - 4, 6 * s - 2], axis=1)
-        speed = np.stack([6 * s * (1 - s), (1 - s) * (1 - 3 * s), s * (3 * s - 2)], axis=1)
+        accelerations = np.stack([6 - 12 * s, 6 * s - 4, 6 * s - 2], axis=1)
+        velocities = np.stack([6 * s * (1 - s), (1 - s) * (1 - 3 * s), s * (3 * s - 2)], axis=1)
         weights = self.dt * np.exp(-self._turn * s) * _WEIGHTS / 2
-        bent, moved = (np.einsum("nq,qi,qj->nij", weights, one, one) for one in (bend, speed))
+        bent, moved = (np.einsum("nq,qi,qj->nij", weights, basis, basis) for basis in (accelerations, velocities))
         return np.asarray(price.m * bent / self.dt[..., None] ** 2 + price.speed * moved)
 
     @cached_property
@@ -200,11 +200,11 @@ class Accelerated(Transcription):
         cost = np.einsum("nij,...nid,...njd->...n", self._form, moving, moving @ self._ruler) / 2
         return cost / np.ravel(self.dt * self.kinetic_factors[0])
 
-    def _kinetic_slopes(self, path: Array) -> tuple[Array, Array]:
+    def _kinetic_gradients(self, path: Array) -> tuple[Array, Array]:
         worth = np.einsum("nij,...njd->...nid", self._form, self._moving(path)) @ self._ruler
         mean, begin, stop = np.moveaxis(worth, -2, 0)
-        pull = mean / self.dt
-        return np.concatenate([-pull, begin], axis=-1), np.exp(self._turn) * np.concatenate([pull, stop], axis=-1)
+        costate = mean / self.dt
+        return np.concatenate([-costate, begin], axis=-1), np.exp(self._turn) * np.concatenate([costate, stop], axis=-1)
 
     @cached_property
     def _inertia(self) -> tuple[Array, Array]:
@@ -213,20 +213,20 @@ class Accelerated(Transcription):
         ends[:, 0, 0], ends[:, 0, 2] = -1 / self.dt[:, 0], 1 / self.dt[:, 0]
         ends[:, 1, 1] = ends[:, 2, 3] = 1
         form = np.swapaxes(ends, 1, 2) @ self._form @ ends
-        whole = np.einsum("nij,de->nidje", form, self._ruler).reshape(steps, 4 * dim, 4 * dim)
+        element = np.einsum("nij,de->nidje", form, self._ruler).reshape(steps, 4 * dim, 4 * dim)
         turn, left, right = self._turn[..., None], slice(0, 2 * dim), slice(2 * dim, 4 * dim)
         diagonal = np.zeros((steps + 1, 2 * dim, 2 * dim))
-        diagonal[:-1] += whole[:, left, left]
-        diagonal[1:] += np.exp(turn) * whole[:, right, right]
-        return diagonal, np.exp(turn / 2) * whole[:, right, left]
+        diagonal[:-1] += element[:, left, left]
+        diagonal[1:] += np.exp(turn) * element[:, right, right]
+        return diagonal, np.exp(turn / 2) * element[:, right, left]
 
     def velocities(self, path: Array, loss_gradient: Array | None = None) -> Array:
         """Return ż = (θ̇, θ̈) at the nodes: m·Gθ̈ is what the velocity at the start of a cubic is worth."""
         price: Any = self.objective.price
-        start, final = self._kinetic_slopes(path)
+        start, final = self._kinetic_gradients(path)
         dim = self.loss.dim
-        push = np.concatenate([-start, final[-1:]])[:, dim:]
-        return np.concatenate([path[:, dim:], np.linalg.solve(price.m * self._ruler, push.T).T], axis=1)
+        velocity_costate = np.concatenate([-start, final[-1:]])[:, dim:]
+        return np.concatenate([path[:, dim:], np.linalg.solve(price.m * self._ruler, velocity_costate.T).T], axis=1)
 
     def seen(self, path: Trajectory) -> Trajectory:
         """Return the path of θ."""

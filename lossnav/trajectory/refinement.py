@@ -29,44 +29,44 @@ def _every_second(nodes: Nodes) -> Nodes:
     return replace(nodes.map(lambda part: part[::2]), times=nodes.times[::2])
 
 
-def refine(problem: Transcription, found: newton.Minimum, settings: Settings) -> Trajectory:
+def refine(problem: Transcription, minimum: newton.Minimum, settings: Settings) -> Trajectory:
     """Make a Trajectory of a coarse solution: on the grid that is asked for, or doubled until it stands still."""
     if settings.steps is None:
-        return _romberg(problem, found, settings.rtol)
+        return _romberg(problem, minimum, settings.rtol)
     while settings.steps != problem.steps and not budget.spent():
         steps = settings.steps if settings.steps <= 16 * problem.steps else 8 * problem.steps
         finer = replace(problem, steps=steps)
-        problem, found = finer, newton.minimise(finer, *_resample(problem, found, finer))
-    nodes = nodes_of(problem, found)
+        problem, minimum = finer, newton.minimise(finer, *_resample(problem, minimum, finer))
+    nodes = nodes_of(problem, minimum)
     if problem.steps % 2 or budget.spent():
-        return trajectory_of(problem, found, nodes)
+        return trajectory_of(problem, minimum, nodes)
     half = replace(problem, steps=problem.steps // 2)
-    coarse = newton.minimise(half, found.path[::2], found.curvature[::2] if found.converged else None)
+    coarse = newton.minimise(half, minimum.path[::2], minimum.curvature[::2] if minimum.converged else None)
     if not coarse.converged:
-        return trajectory_of(problem, found, nodes)
+        return trajectory_of(problem, minimum, nodes)
     limit = _every_second(nodes).beyond(nodes_of(half, coarse), 2)
-    return trajectory_of(problem, found, limit, error=abs(limit.action - found.action))
+    return trajectory_of(problem, minimum, limit, error=abs(limit.action - minimum.action))
 
 
-def _romberg(problem: Transcription, found: newton.Minimum, rtol: float) -> Trajectory:
+def _romberg(problem: Transcription, minimum: newton.Minimum, rtol: float) -> Trajectory:
     """Double the grid until Romberg's extrapolation stands still.
 
     The scheme's error is a series in Δt². Two grids remove its first term; what a third then changes, divided by 15, is
     the error that is left, if three grids in a row differ as Δt² says; else it counts whole. It is removed, too.
     """
-    dim = found.path.shape[1]
-    coarse = older = nodes_of(problem, found)
+    dim = minimum.path.shape[1]
+    coarse = older = nodes_of(problem, minimum)
     before: Nodes | None = None
     size = math.inf
-    good, last = found.converged, math.inf
+    good, last = minimum.converged, math.inf
     while True:
         finer = replace(problem, steps=2 * problem.steps)
         path = coarse.path if before is None else coarse.path + double(coarse.path[::2] - before.path) / 4
         budget.stage(f"{finer.steps:,} steps")
-        now = newton.minimise(finer, double(path), double(found.curvature) if found.converged else None)
-        if budget.spent() and not now.converged:
-            return trajectory_of(problem, found, coarse)
-        fine = nodes_of(finer, now)
+        next_minimum = newton.minimise(finer, double(path), double(minimum.curvature) if minimum.converged else None)
+        if budget.spent() and not next_minimum.converged:
+            return trajectory_of(problem, minimum, coarse)
+        fine = nodes_of(finer, next_minimum)
         limit = _every_second(fine).beyond(coarse, 2)
         shift = float(np.max(np.abs(fine.path[::2] - coarse.path)))
         if before is None:
@@ -81,22 +81,22 @@ def _romberg(problem: Transcription, found: newton.Minimum, rtol: float) -> Traj
             change, error = (change / 15, jump / 15) if series else (change, jump)
             if change <= rtol and series:
                 correction = _every_second(limit).beyond(older, 4)
-                smooth = limit.map(lambda whole, better: whole + double(better - whole[::2]), correction)
+                smooth = limit.map(lambda part, better: part + double(better - part[::2]), correction)
                 limit = replace(smooth, action=correction.action)
-        lost = before is not None and not (good and now.converged)
+        lost = before is not None and not (good and next_minimum.converged)
         rounding = change < 1e-10 and change > last / 2  # no grid will do better
         if lost:  # what grids that failed would tend to is no path's cost
             limit = fine
         if change <= rtol or lost or rounding or finer.steps >= most_steps(dim) or budget.spent():
-            return trajectory_of(finer, now, limit, change, rtol, error)
+            return trajectory_of(finer, next_minimum, limit, change, rtol, error)
         before, older, size, last = coarse, limit, shift, change
-        problem, found, coarse, good = finer, now, fine, now.converged
+        problem, minimum, coarse, good = finer, next_minimum, fine, next_minimum.converged
 
 
-def _resample(problem: Transcription, found: newton.Minimum, other: Transcription) -> tuple[Array, Array | None]:
+def _resample(problem: Transcription, coarse: newton.Minimum, grid: Transcription) -> tuple[Array, Array | None]:
     """Return path and curvature on another grid of the same span: a start for Newton."""
-    if found.converged and problem.steps >= 8:
-        smooth = scipy.interpolate.CubicSpline(problem.times, found.curvature.reshape(problem.steps + 1, -1))
-        curvature = smooth(other.times)
-        return curve(problem, nodes_of(problem, found))(other.times), curvature.reshape(-1, *found.curvature.shape[1:])
-    return approach.on(problem.times, found.path, other.times), None
+    if coarse.converged and problem.steps >= 8:
+        smooth = scipy.interpolate.CubicSpline(problem.times, coarse.curvature.reshape(problem.steps + 1, -1))
+        curvature = smooth(grid.times)
+        return curve(problem, nodes_of(problem, coarse))(grid.times), curvature.reshape(-1, *coarse.curvature.shape[1:])
+    return approach.on(problem.times, coarse.path, grid.times), None

@@ -112,22 +112,22 @@ def regret(
         book: L20 (the identity), L21 (recorded steps), L22 (speed and direction), L23 (γ = 0).
     """
     steps, dt = _recorded(path, dt) if isinstance(path, Trajectory) else (_checks.array("path", path), dt)
-    given: Loss = as_loss(loss, steps.shape[-1] if steps.ndim else 1)
-    check_problem(objective, given, priced=True)
-    places = _places(steps, given.dim)
+    surface: Loss = as_loss(loss, steps.shape[-1] if steps.ndim else 1)
+    check_problem(objective, surface, priced=True)
+    places = _places(steps, surface.dim)
     _checks.one_of("value", value, ("auto", "ends"))
     if objective.price is not None:
-        return _charged(places, objective, given, dt)
-    known = _known(objective, given, places[0], value)
-    step = _step(places, objective, given, known, dt)
+        return _charged(places, objective, surface, dt)
+    known = _known(objective, surface, places[0], value)
+    step = _step(places, objective, surface, known, dt)
     speed, direction = (math.nan, math.nan) if known.velocity is None else _parts(places, objective, known, step)
-    total = speed + direction if known.exact else _difference(places, objective, given, known, step)
+    total = speed + direction if known.exact else _difference(places, objective, surface, known, step)
     cost_to_go = known.cost_to_go(places[0])
-    terminal = _beyond(places, objective, given, known, step)
-    timing, shape = _jacobi(places, objective, given, known, step)
-    ideal = known.follow(step * np.arange(len(places)))
+    terminal = _beyond(places, objective, surface, known, step)
+    timing, shape = _jacobi(places, objective, surface, known, step)
+    best = known.follow(step * np.arange(len(places)))
     floor = (
-        sum(_parts(ideal, objective, known, step)) if known.exact else _difference(ideal, objective, given, known, step)
+        sum(_parts(best, objective, known, step)) if known.exact else _difference(best, objective, surface, known, step)
     )
     return Regret(
         total, _over(total, cost_to_go), speed, direction, terminal, step, _over(floor, cost_to_go), timing, shape
@@ -161,14 +161,14 @@ def alignment(path: ArrayLike, objective: Objective, loss: Quadratic, gamma: Arr
     metric, hessian = objective.metric_matrix(loss.dim), loss.hessian(places[0])
     basis = modes.decompose(hessian, metric)
     move, middle = np.diff(places, axis=0), (places[1:] + places[:-1]) / 2 - loss.minimum
-    found = np.full(len(rates), np.nan)
+    cosines = np.full(len(rates), np.nan)
     for i, rate in enumerate(rates):
         pace = modes.slow_rate(basis.curvature, objective.eta * objective.k, rate)
-        wanted = -(middle @ metric @ basis.directions * (2 * np.tanh(pace * step / 2))) @ basis.directions.T
-        norms = [float(np.einsum("ni,ij,nj", x, metric, x)) for x in (move, wanted)]
+        ideal_move = -(middle @ metric @ basis.directions * (2 * np.tanh(pace * step / 2))) @ basis.directions.T
+        norms = [float(np.einsum("ni,ij,nj", x, metric, x)) for x in (move, ideal_move)]
         if min(norms) > 0:
-            found[i] = float(np.einsum("ni,ij,nj", move, metric, wanted)) / math.sqrt(norms[0] * norms[1])
-    return found
+            cosines[i] = float(np.einsum("ni,ij,nj", move, metric, ideal_move)) / math.sqrt(norms[0] * norms[1])
+    return cosines
 
 
 def _charged(places: Array, objective: Objective, loss: Loss, dt: float | None) -> Regret:
@@ -184,25 +184,25 @@ def _charged(places: Array, objective: Objective, loss: Loss, dt: float | None) 
 
     def summed(steps: Array) -> float:
         times, at, velocity, weights = _sampled(steps, objective, step, _KINKED)
-        bend = velocity
+        acceleration = velocity
         if heavy:
-            at, velocity, bend = (curve(steps)(times, order) for order in range(3))
-        return float(weights @ extra(at, velocity, bend))
+            at, velocity, acceleration = (curve(steps)(times, order) for order in range(3))
+        return float(weights @ extra(at, velocity, acceleration))
 
     lowest = _infimum(Objective(), loss, places[0], places[0])
 
     def optimum(end: int) -> tuple[Trajectory, float]:
         """Return the optimum from an end of the path, and what it costs beyond resting at the minimum."""
         velocity = curve(places)(nodes[end], 1) if heavy else None
-        found = solve(objective, loss, places[end], velocity0=velocity)
-        rest = objective.k * (float(loss.value(found.asymptote)) - lowest) if objective.gamma > 0 else 0.0
-        return found, found.excess + resting_action(rest, objective.gamma, 1.0)
+        best = solve(objective, loss, places[end], velocity0=velocity)
+        rest = objective.k * (float(loss.value(best.asymptote)) - lowest) if objective.gamma > 0 else 0.0
+        return best, best.excess + resting_action(rest, objective.gamma, 1.0)
 
     (ideal, cost_to_go), (_, beyond) = optimum(0), optimum(-1)
-    total, floor, none = summed(places), summed(ideal(nodes)), math.nan
+    total, floor, nan = summed(places), summed(ideal(nodes)), math.nan
     return Regret(
-        total, _over(total, cost_to_go), none, none, math.exp(-objective.gamma * nodes[-1]) * beyond, step,
-        _over(floor, cost_to_go), none, none,
+        total, _over(total, cost_to_go), nan, nan, math.exp(-objective.gamma * nodes[-1]) * beyond, step,
+        _over(floor, cost_to_go), nan, nan,
     )  # fmt: skip
 
 
@@ -267,10 +267,10 @@ def _known(objective: Objective, loss: Loss, start: Array, value: str) -> _Known
         rest = objective.k * _infimum(objective, loss, start, best.asymptote)
 
     def cost_to_go(theta: Array) -> float:
-        found = best if np.array_equal(theta, start) else solve(objective, loss, theta)
+        optimum = best if np.array_equal(theta, start) else solve(objective, loss, theta)
         if objective.gamma > 0 or math.isfinite(objective.horizon):
-            return found.action - (rest / objective.gamma if rest else 0.0)
-        return found.excess
+            return optimum.action - (rest / objective.gamma if rest else 0.0)
+        return optimum.excess
 
     def velocity(times: Array, places: Array) -> Array:
         left = objective.horizon - times
@@ -307,11 +307,11 @@ def _surveyed(objective: Objective, loss: Loss, start: Array) -> Loss:
     """Return the loss with its stationary points, where a search finds all that it hopes to, and none is degenerate."""
     if loss.timed or loss.stationary_points() is not None:
         return loss
-    found = stationary.search(objective, loss, start)
-    count = len(found.points)
-    sharp = 0 < count == len(stationary.sharp(loss, start, found.points))
-    whole = not len(found.lost) and found.bottomless is None and found.unseen <= stationary.MOST_UNSEEN
-    return _Surveyed(loss, found.points) if sharp and whole else loss
+    rests = stationary.search(objective, loss, start)
+    count = len(rests.points)
+    sharp = 0 < count == len(stationary.sharp(loss, start, rests.points))
+    complete = not len(rests.lost) and rests.bottomless is None and rests.unseen <= stationary.MOST_UNSEEN
+    return _Surveyed(loss, rests.points) if sharp and complete else loss
 
 
 def _infimum(objective: Objective, loss: Loss, start: Array, asymptote: Array) -> float:
@@ -363,9 +363,9 @@ def _parts(places: Array, objective: Objective, known: _Known, step: float) -> t
     times, at, velocity, weights = _sampled(places, objective, step, known.nodes)
     best, metric = known.velocity(times, at), objective.metric_at(at)
     pairs = ((velocity, velocity), (best, best), (velocity, best))
-    own, ideal, both = (np.einsum("ni,nij,nj->n", x, metric, y) for x, y in pairs)
+    own, ideal, product = (np.einsum("ni,nij,nj->n", x, metric, y) for x, y in pairs)
     speed = float(weights @ (np.sqrt(own) - np.sqrt(ideal)) ** 2) / (2 * objective.eta)
-    return speed, float(weights @ np.maximum(np.sqrt(own * ideal) - both, 0.0)) / objective.eta
+    return speed, float(weights @ np.maximum(np.sqrt(own * ideal) - product, 0.0)) / objective.eta
 
 
 def _difference(places: Array, objective: Objective, loss: Loss, known: _Known, step: float) -> float:
@@ -387,13 +387,13 @@ def _jacobi(places: Array, objective: Objective, loss: Loss, known: _Known, step
 def _step(places: Array, objective: Objective, loss: Loss, known: _Known, dt: float | None) -> float:
     """Return the time of a step: the one given, or the one for which the path costs least."""
     count = len(places) - 1
-    given = None if dt is None else _checks.positive("dt", dt)
+    fixed = None if dt is None else _checks.positive("dt", dt)
     if math.isfinite(objective.horizon):
-        if given is not None and not math.isclose(given * count, objective.horizon, rel_tol=1e-9):
-            raise ValueError(f"dt = {given:g}, but {count} steps must fill objective.horizon = {objective.horizon:g}")
+        if fixed is not None and not math.isclose(fixed * count, objective.horizon, rel_tol=1e-9):
+            raise ValueError(f"dt = {fixed:g}, but {count} steps must fill objective.horizon = {objective.horizon:g}")
         return objective.horizon / count
-    if given is not None:
-        return given
+    if fixed is not None:
+        return fixed
     slow = replace(objective, gamma=0.0)
     _, at, velocity, weights = _sampled(places, slow, 1.0, _NODES)
     kinetic = float(weights @ np.asarray(replace(slow, drift=None).kinetic(at, velocity)))
@@ -416,7 +416,7 @@ def _step(places: Array, objective: Objective, loss: Loss, known: _Known, dt: fl
             f"path costs the less the {'shorter' if around == 0 else 'longer'} its steps last, so that no step length "
             "is the best; give dt"
         )
-    found = scipy.optimize.minimize_scalar(
+    minimum = scipy.optimize.minimize_scalar(
         cost, bounds=(grid[around - 1], grid[around + 1]), method="bounded", options={"xatol": 1e-9}
     )
-    return guess * math.exp(float(found.x))
+    return guess * math.exp(float(minimum.x))

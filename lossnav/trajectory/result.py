@@ -125,8 +125,8 @@ class Trajectory(Shown):
 
         With another price it is that, an acceleration's included.
         """
-        bend = None if self.second is None else self.acceleration(t)
-        return self.objective.kinetic(self(t), self.velocity(t), bend)
+        acceleration = None if self.second is None else self.acceleration(t)
+        return self.objective.kinetic(self(t), self.velocity(t), acceleration)
 
     def potential(self, t: ArrayLike) -> Array:
         """Return kL along the path, shape (T,) (Eq. 31); at a switch of the loss, with what comes after it."""

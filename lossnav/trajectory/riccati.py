@@ -115,8 +115,8 @@ class LocalValue:
         if not np.all(np.isfinite(self.fixed)):
             beyond = math.exp(-gamma * span) * self.rest / gamma
             return cost_to_go + resting_action(objective.k * level, gamma, 1.0, span) + beyond, math.nan
-        still = objective.drift is None
-        slip = 0.0 if still else float(objective.kinetic(self.fixed, np.zeros_like(self.fixed)))
+        driftless = objective.drift is None
+        slip = 0.0 if driftless else float(objective.kinetic(self.fixed, np.zeros_like(self.fixed)))
         excess = cost_to_go - resting_action(slip, gamma, 1.0, span)
         return excess + resting_action(self.rest, gamma, scale + abs(excess)), excess
 
@@ -138,8 +138,8 @@ def continued(
     end: LocalValue | None, span: float, stop: Array, position: Motion, rate: Motion
 ) -> tuple[Motion, Motion]:
     """Return position and rate of a path that is at ``stop`` at ``span``, after that by the law of its end, if any."""
-    whole = _Continued(end, span, stop, position, rate)
-    return whole.place, whole.pace
+    path = _Continued(end, span, stop, position, rate)
+    return path.place, path.pace
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,13 +182,13 @@ def local_value(objective: Objective, loss: Loss, centre: Array) -> LocalValue:
     rotation = lower.T @ basis.directions
     curvature = eta * k * (rotation * basis.curvature) @ rotation.T  # with what is rounding set to zero
     floor = modes.rounding(inverse, hessian, inverse.T)
-    given, jacobian, drift, slack = np.zeros((dim, dim)), np.zeros((dim, dim)), np.zeros(dim), 0.0
+    drift_jacobian, jacobian, drift, slack = np.zeros((dim, dim)), np.zeros((dim, dim)), np.zeros(dim), 0.0
     if objective.drift is not None:
-        given = np.array(objective.drift.jacobian(centre))
-        jacobian, drift = lower.T @ given @ inverse.T, lower.T @ objective.drift(centre)
+        drift_jacobian = np.array(objective.drift.jacobian(centre))
+        jacobian, drift = lower.T @ drift_jacobian @ inverse.T, lower.T @ objective.drift(centre)
         least = float(np.min(np.abs(basis.curvature), initial=math.inf, where=basis.curvature != 0))
         tilted = 16 * dim * float(np.finfo(float).eps) + floor / least  # rounding of the flat directions
-        slack = modes.rounding(lower.T, given, inverse.T) + tilted * float(np.max(np.abs(jacobian)))
+        slack = modes.rounding(lower.T, drift_jacobian, inverse.T) + tilted * float(np.max(np.abs(jacobian)))
     blind: Array = np.zeros((dim, 0))
     flat = blind
     if exact := isinstance(loss, Quadratic) and isinstance(objective.drift, Linear | None):
@@ -198,28 +198,28 @@ def local_value(objective: Objective, loss: Loss, centre: Array) -> LocalValue:
         flat = minimal.unseen(minimal.across(kernel, whitened_gradient, tilt_floor), jacobian, slack)
         near = np.abs(basis.curvature) <= minimal.BAND * floor
         minimal.require_clear(minimal.unseen(rotation[:, near], jacobian, minimal.BAND * slack), blind, jacobian, gamma)
-    rate = given[0, 0]
+    rate = drift_jacobian[0, 0]
     if objective.drift is None:
         modes.require_minimiser(basis.curvature, basis.directions.T @ gradient, eta * k, gamma)
-        pull: Array = (rotation * modes.slow_rate(basis.curvature, eta * k, gamma)) @ rotation.T
-    elif exact and basis.curvature[0] >= 0 and np.array_equal(given, rate * np.eye(dim)):
+        feedback: Array = (rotation * modes.slow_rate(basis.curvature, eta * k, gamma)) @ rotation.T
+    elif exact and basis.curvature[0] >= 0 and np.array_equal(drift_jacobian, rate * np.eye(dim)):
         # f = aθ + c shifts the discount under the root: mode by mode, no digit is lost (Eqs. 122–128).
         least_roots = modes.slow_rate if gamma >= 2 * rate else modes.fast_rate
         roots = np.where(basis.curvature == 0, 0.0, least_roots(basis.curvature, eta * k, abs(gamma - 2 * rate)))
-        pull = (rotation * roots) @ rotation.T
+        feedback = (rotation * roots) @ rotation.T
     elif exact:
-        pull = minimal.solution(curvature, jacobian, gamma, blind, eta * k * floor)
+        feedback = minimal.solution(curvature, jacobian, gamma, blind, eta * k * floor)
     else:
-        pull = minimal.solution(curvature, jacobian, gamma, None, 0.0)
+        feedback = minimal.solution(curvature, jacobian, gamma, None, 0.0)
     minimal.require_slow_tilt(jacobian, blind, flat, gamma)
     # What neither curvature nor gradient sees has no share in V: the rest is solved in its complement.
     seen = minimal.rest_of(flat)
-    system = seen.T @ (gamma * np.eye(dim) - jacobian.T + pull) @ seen
+    system = seen.T @ (gamma * np.eye(dim) - jacobian.T + feedback) @ seen
     try:
-        push = seen @ np.linalg.solve(system, seen.T @ (pull @ drift + whitened_gradient))
+        feedforward = seen @ np.linalg.solve(system, seen.T @ (feedback @ drift + whitened_gradient))
     except np.linalg.LinAlgError:
         raise NoMinimiser("no minimiser: gamma = 0 and the loss has a flat direction; set gamma > 0") from None
-    closed, shift = jacobian - pull, drift - push
+    closed, shift = jacobian - feedback, drift - feedforward
     growth = float(np.max(np.linalg.eigvals(closed).real))
     if not exact and growth > gamma / 2 * (1 + 1e-9):
         raise NoMinimiser(f"no minimiser: the feedback grows at rate {growth:.3g}, faster than gamma/2 discounts")
@@ -230,17 +230,17 @@ def local_value(objective: Objective, loss: Loss, centre: Array) -> LocalValue:
         # Taking the state in which V's own part comes to rest as reference keeps V − rest/γ exact where γ → 0 makes
         # both infinite: the law holds that state, so V there is rest/γ, and that fixes the constant.
         offset = seen @ offset
-        force, away = pull @ offset + push, inverse.T @ offset
-        excess = -float(offset @ pull @ offset / 2 + push @ offset) / eta
+        force, away = feedback @ offset + feedforward, inverse.T @ offset
+        excess = -float(offset @ feedback @ offset / 2 + feedforward @ offset) / eta
         rest = float(force @ force) / (2 * eta) + level + k * float(gradient @ away + away @ hessian @ away / 2)
     elif gamma > 0 or not exact:
-        rest = level + float(drift @ push - push @ push / 2) / eta
+        rest = level + float(drift @ feedforward - feedforward @ feedforward / 2) / eta
     else:
         raise NotConverged("the feedback should come to rest at gamma = 0, but rounding hides how; set gamma > 0")
     fixed = np.full(dim, np.nan) if place is None else centre + inverse.T @ place
-    matrix = lower @ pull @ lower.T / eta
+    matrix = lower @ feedback @ lower.T / eta
     return LocalValue(
-        centre, (matrix + matrix.T) / 2, lower @ push / eta, excess, rest,
+        centre, (matrix + matrix.T) / 2, lower @ feedforward / eta, excess, rest,
         inverse.T @ closed @ lower.T, inverse.T @ shift, fixed,
     )  # fmt: skip
 
@@ -298,14 +298,14 @@ def _finite(objective: Objective, loss: Quadratic, theta0: Array, horizon: float
         )
     step = horizon / count
     # z and λ are measured by how far a step leads: nothing is lost where the time is short or the slope is small.
-    push, weight = float(np.max(np.abs(offset))), k * step + charge
-    far = (push + float(np.max(np.abs(mobility))) * weight * float(np.max(np.abs(gradient)))) * step or 1.0
+    drift_speed, weight = float(np.max(np.abs(offset))), k * step + charge
+    far = (drift_speed + float(np.max(np.abs(mobility))) * weight * float(np.max(np.abs(gradient)))) * step or 1.0
     steep = weight * (float(np.max(np.abs(gradient))) + float(np.max(np.abs(hessian))) * far) or 1.0
-    bowl, way = np.zeros((dim + 1, dim + 1)), np.zeros((dim + 1, dim + 1))
+    bowl, drift_block = np.zeros((dim + 1, dim + 1)), np.zeros((dim + 1, dim + 1))
     bowl[:dim, :dim], bowl[:dim, dim], bowl[dim, :dim] = hessian * far / steep, gradient / steep, gradient / steep
-    way[:dim, :dim], way[:dim, dim] = jacobian, offset / far
+    drift_block[:dim, :dim], drift_block[:dim, dim] = jacobian, offset / far
     free = np.pad(mobility * steep / far, (0, 1))
-    flow = np.block([[way, -free], [-k * bowl, gamma * np.eye(dim + 1) - way.T]])
+    flow = np.block([[drift_block, -free], [-k * bowl, gamma * np.eye(dim + 1) - drift_block.T]])
     back = scipy.linalg.expm(-step * flow)
     a, b, c, d = (part for rows in np.split(back, 2) for part in np.split(rows, 2, axis=1))
     spread = np.linalg.solve(a, b)

@@ -171,10 +171,10 @@ def _solve(case: Case, solver: Solver, settings: Settings) -> Trajectory:
         None if case.span is None else scales.span(case.span),
     )
     try:
-        found = solver.solve(inner, settings)
+        path = solver.solve(inner, settings)
     except (NoMinimiser, NotConverged) as error:
         raise type(error)(f"{error} {scales}") from None
-    return scales.restore(found, objective, loss)
+    return scales.restore(path, objective, loss)
 
 
 def value(
@@ -237,8 +237,8 @@ def optimal_velocity(
     if price is not None and not price.moves:
         raise ValueError(f"objective.price = {price!r}, but it must be one under which the optimum moves: it jumps")
     free: Literal["free"] | None = "free" if price is not None and price.order == 2 else None
-    found = solve(objective, loss, theta0, max_seconds=max_seconds, max_calls=max_calls, velocity0=free)
-    return found.velocity(0.0)
+    path = solve(objective, loss, theta0, max_seconds=max_seconds, max_calls=max_calls, velocity0=free)
+    return path.velocity(0.0)
 
 
 def optimal_acceleration(
@@ -288,7 +288,7 @@ def _judge(result: Trajectory, throw: bool) -> Trajectory:
         result = _check_energy(result)
     if throw and not result.converged:
         # A candidate that merely failed to converge might be the minimiser: only if none is left is there no minimiser.
-        if all(other.status is Status.NO_EXTREMAL for other in result.candidates):
+        if all(candidate.status is Status.NO_EXTREMAL for candidate in result.candidates):
             raise NoMinimiser("no minimiser was found: " + "; ".join(sorted({o.reason for o in result.candidates})))
         raise NotConverged(f"{result.reason} (method {result.method!r}, residual {result.residual:.3g})")
     return result

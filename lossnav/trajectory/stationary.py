@@ -66,8 +66,8 @@ def search(objective: Objective, loss: Loss, theta0: Array, *, seed: int = 0) ->
     if objective.drift is None and known is not None:
         return Rests(known, np.empty((0, dim)), 0, len(known) > 1)
     budget.stage("looking for places to rest")
-    given = loss.starts(theta0)
-    starts = _starts(theta0, seed, getattr(loss, "reach", 1.0)) if given is None else given
+    own_starts = loss.starts(theta0)
+    starts = _starts(theta0, seed, getattr(loss, "reach", 1.0)) if own_starts is None else own_starts
     if known is not None:
         starts = np.concatenate([known, starts])
     affine = isinstance(loss, Quadratic) and isinstance(objective.drift, Linear)  # one root is all there is
@@ -76,11 +76,11 @@ def search(objective: Objective, loss: Loss, theta0: Array, *, seed: int = 0) ->
     def force(x: Array) -> Array:
         return acceleration(objective, x, np.zeros_like(x), loss.gradient(x))
 
-    def slopes(x: Array) -> Array:
-        return _slopes(objective, loss, x)
+    def force_jacobian(x: Array) -> Array:
+        return _force_jacobian(objective, loss, x)
 
-    def down(some: Array) -> multi_start.Found:
-        return multi_start.minima(loss, some) if objective.drift is None else multi_start.sinks(force, slopes, some)
+    def down(x0: Array) -> multi_start.Found:
+        return multi_start.minima(loss, x0) if objective.drift is None else multi_start.sinks(force, force_jacobian, x0)
 
     low, count = down(starts), len(starts)
     unseen = _unseen(objective, loss, theta0, low.ends)
@@ -88,7 +88,7 @@ def search(objective: Objective, loss: Loss, theta0: Array, *, seed: int = 0) ->
     # each point is a call of its own.
     alone = "one by one" in getattr(loss, "batches", {}).values()
     least = 1 if low.bent and not alone else 0
-    for number in range(_ROUNDS if given is None and not affine else 0):
+    for number in range(_ROUNDS if own_starts is None and not affine else 0):
         if number >= least and (unseen <= MOST_UNSEEN or (number > 0 and unseen > _HOPELESS)):
             break
         more = _starts(theta0, seed + 1 + number, getattr(loss, "reach", 1.0), _BOXES, _FEW if alone else _MORE)[1:]
@@ -97,14 +97,14 @@ def search(objective: Objective, loss: Loss, theta0: Array, *, seed: int = 0) ->
             np.concatenate([low.ends, also.ends]), np.concatenate([low.lost, also.lost]), low.bent or also.bent
         )
         unseen = _unseen(objective, loss, theta0, low.ends)
-    found, deepest = [low.ends], None
+    ends, deepest = [low.ends], None
     if objective.drift is None and len(low.ends):
         with np.errstate(all="ignore"):
             deepest = low.ends[int(np.argmin(loss.value(low.ends)))]
     if low.bent:  # else the loss is convex as far as it was seen, and has no saddles
-        field, jacobian = (loss.gradient, loss.hessian) if objective.drift is None else (force, slopes)
-        found.append(multi_start.roots(field, jacobian, starts).ends)
-    places = _distinct(_flat(objective, loss, np.concatenate(found)), dim)
+        field, jacobian = (loss.gradient, loss.hessian) if objective.drift is None else (force, force_jacobian)
+        ends.append(multi_start.roots(field, jacobian, starts).ends)
+    places = _distinct(_flat(objective, loss, np.concatenate(ends)), dim)
     bottomless = _bottomless(objective, loss, theta0, places)
     return Rests(places, low.lost, count, low.bent, deepest, bottomless, unseen)
 
@@ -152,13 +152,13 @@ def _bottomless(objective: Objective, loss: Loss, theta0: Array, rests: Array) -
     return None
 
 
-def _slopes(objective: Objective, loss: Loss, theta: Array) -> Array:
+def _force_jacobian(objective: Objective, loss: Loss, theta: Array) -> Array:
     """Return ∂θ̈_i/∂θ_j of a path at rest, shape (..., D, D)."""
     drift, metric = objective.drift, objective.metric_matrix(loss.dim)
     assert drift is not None
-    jacobian, bends = drift.jacobian(theta), objective.eta * objective.k * bent_hessian(objective, loss, theta)
+    jacobian, hessian = drift.jacobian(theta), objective.eta * objective.k * bent_hessian(objective, loss, theta)
     turned = np.swapaxes(jacobian, -1, -2) @ metric @ jacobian - objective.gamma * metric @ jacobian
-    return np.linalg.solve(metric, bends + turned)
+    return np.linalg.solve(metric, hessian + turned)
 
 
 def targets(objective: Objective, loss: Loss, theta0: Array, rests: Rests | None = None) -> list[riccati.LocalValue]:
@@ -256,8 +256,8 @@ def saddles(objective: Objective, loss: Loss, theta0: Array, rests: Rests | None
         if model.growth >= 0:
             rates, vectors = np.linalg.eig(model.closed)  # similar to a symmetric matrix: real
             closed = (vectors * np.minimum(rates.real, 0.0)) @ np.linalg.inv(vectors)
-            still, rest = np.zeros_like(theta0), objective.k * float(loss.value(model.centre))
-            held.append(replace(model, linear=still, shift=still, closed=closed.real, fixed=model.centre, rest=rest))
+            zeros, rest = np.zeros_like(theta0), objective.k * float(loss.value(model.centre))
+            held.append(replace(model, linear=zeros, shift=zeros, closed=closed.real, fixed=model.centre, rest=rest))
     return held
 
 
@@ -272,21 +272,21 @@ def _starts(
     return np.concatenate([theta0[None, :], *boxes])
 
 
-def _flat(objective: Objective, loss: Loss, found: Array) -> Array:
+def _flat(objective: Objective, loss: Loss, places: Array) -> Array:
     """Return those of the points at which the force vanishes, as far as its own curvature can tell."""
-    if not len(found):
-        return found
+    if not len(places):
+        return places
     with np.errstate(all="ignore"):
-        size = np.maximum(1.0, np.abs(found).max(axis=1))
+        size = np.maximum(1.0, np.abs(places).max(axis=1))
         if objective.drift is not None:
-            curvature = np.abs(loss.hessian(found)).max(axis=(1, 2))
-            force = np.abs(acceleration(objective, found, np.zeros_like(found), loss.gradient(found))).max(axis=1)
-            return found[force <= 1e-6 * np.maximum(curvature, 1e-12) * size]
+            curvature = np.abs(loss.hessian(places)).max(axis=(1, 2))
+            force = np.abs(acceleration(objective, places, np.zeros_like(places), loss.gradient(places))).max(axis=1)
+            return places[force <= 1e-6 * np.maximum(curvature, 1e-12) * size]
         # Direction by direction: a slope along a valley's floor is small beside its walls, but not beside its own bend.
-        values, vectors = np.linalg.eigh(loss.hessian(found))
-        force = np.abs(np.einsum("bij,bi->bj", vectors, loss.gradient(found)))
-        noise = 1e-9 * np.abs(np.asarray(loss.value(found))) / size
-        return found[np.all(force <= 1e-6 * np.abs(values) * size[:, None] + noise[:, None], axis=1)]
+        values, vectors = np.linalg.eigh(loss.hessian(places))
+        force = np.abs(np.einsum("bij,bi->bj", vectors, loss.gradient(places)))
+        noise = 1e-9 * np.abs(np.asarray(loss.value(places))) / size
+        return places[np.all(force <= 1e-6 * np.abs(values) * size[:, None] + noise[:, None], axis=1)]
 
 
 def _downhill(loss: Loss, rests: Rests) -> str:
@@ -303,9 +303,11 @@ def _downhill(loss: Loss, rests: Rests) -> str:
     )
 
 
-def _distinct(found: Array, dim: int) -> Array:
-    kept: list[Array] = []
-    for x in found:
-        if all(np.max(np.abs(x - y)) > _ALIKE * max(1.0, float(np.max(np.abs(x)))) for y in kept):
-            kept.append(x)
-    return np.array(sorted(kept, key=tuple)).reshape(-1, dim)
+def _distinct(places: Array, dim: int) -> Array:
+    """Return the first of each that lie together, in the order of their coordinates, shape (M, D)."""
+    distinct: list[Array] = []
+    while len(places):
+        distinct.append(places[0])
+        alike = _ALIKE * np.maximum(1.0, np.abs(places).max(axis=1))
+        places = places[np.abs(places - places[0]).max(axis=1) > alike]
+    return np.array(sorted(distinct, key=tuple)).reshape(-1, dim)

@@ -217,26 +217,26 @@ class Transcription:
         slips = self.slips(path)
         return np.einsum("...ni,...ni->...n", self._lowered(path, slips), slips) / (2 * self.objective.eta)
 
-    def _kinetic_slopes(self, path: Array) -> tuple[Array, Array]:
+    def _kinetic_gradients(self, path: Array) -> tuple[Array, Array]:
         """Return what an interval's kinetic term adds to (∂J_N/∂θ)/w at its left and right node, (..., N, D) each."""
         objective, slips = self.objective, self.slips(path)
-        push = self._lowered(path, slips) / objective.eta  # conjugate momentum
+        costate = self._lowered(path, slips) / objective.eta  # conjugate momentum
         left, right = self.kinetic_factors
-        start, final = -left * push, right * push
+        start, final = -left * costate, right * costate
         if objective.curved:  # the middle moves half as much as a node
             tilt = self._metric.at(path).tilt(slips) * (self.dt / (4 * objective.eta))
             start += left * tilt
             final += right * tilt
         if objective.drift is not None:
             jacobian, (before, after) = objective.drift.jacobian(path), self._drift_weights
-            start -= before * np.einsum("...nji,...nj->...ni", jacobian[..., :-1, :, :], push)
-            final -= after * np.einsum("...nji,...nj->...ni", jacobian[..., 1:, :, :], push)
+            start -= before * np.einsum("...nji,...nj->...ni", jacobian[..., :-1, :, :], costate)
+            final -= after * np.einsum("...nji,...nj->...ni", jacobian[..., 1:, :, :], costate)
         return start, final
 
     def gradient(self, path: Array, loss_gradient: Array | None = None) -> Array:
         """Return (∂J_N/∂θ_n)/w_n, shape (..., N+1, D); ``loss_gradient`` is ∇L at the nodes, if known."""
         result = self.share[:, None] * (self.landscape.gradient(path) if loss_gradient is None else loss_gradient)
-        start, final = self._kinetic_slopes(path)
+        start, final = self._kinetic_gradients(path)
         result[..., :-1, :] += start
         result[..., 1:, :] += final
         if self.terminal is not None:
@@ -284,8 +284,8 @@ class Transcription:
         curvature = self.landscape.hessian(path) if curvature is None else curvature
         diagonal = self.share[:, None, None] * curvature
         if self.steady:
-            whole, below = self._inertia
-            diagonal += whole
+            inertia, below = self._inertia
+            diagonal += inertia
         else:
             start, final, below = self._kinetic_blocks(path)
             diagonal[..., :-1, :, :] += start
@@ -318,17 +318,17 @@ class Transcription:
             start, final, cross = turned_back @ lowered, turned @ (metric @ ahead), turned @ lowered
         else:
             middle, slips = self._metric.at(path), self.slips(path)
-            mixed, bend = middle.mixed(slips) / 2, middle.bend(slips) / 8
+            mixed, middle_hessian = middle.mixed(slips) / 2, middle.bend(slips) / 8
             behind_mixed, ahead_mixed = turned_back @ mixed, turned @ mixed
             lowered = middle.matrix @ behind
-            start = turned_back @ lowered + behind_mixed + np.swapaxes(behind_mixed, -1, -2) + bend
-            final = turned @ (middle.matrix @ ahead) + ahead_mixed + np.swapaxes(ahead_mixed, -1, -2) + bend
-            cross = turned @ lowered + ahead_mixed + np.swapaxes(behind_mixed, -1, -2) + bend
+            start = turned_back @ lowered + behind_mixed + np.swapaxes(behind_mixed, -1, -2) + middle_hessian
+            final = turned @ (middle.matrix @ ahead) + ahead_mixed + np.swapaxes(ahead_mixed, -1, -2) + middle_hessian
+            cross = turned @ lowered + ahead_mixed + np.swapaxes(behind_mixed, -1, -2) + middle_hessian
         start, final = left * start, right * final
         if objective.drift is not None:
-            push = self._lowered(path, self.slips(path)) / objective.eta
-            start = start - bent(objective.drift, path[..., :-1, :], self._drift_weights[0] * push)
-            final = final - bent(objective.drift, path[..., 1:, :], self._drift_weights[1] * push)
+            costate = self._lowered(path, self.slips(path)) / objective.eta
+            start = start - bent(objective.drift, path[..., :-1, :], self._drift_weights[0] * costate)
+            final = final - bent(objective.drift, path[..., 1:, :], self._drift_weights[1] * costate)
         return start, final, between * cross
 
     def costates(self, path: Array, loss_gradient: Array | None = None) -> Array:
@@ -338,7 +338,7 @@ class Transcription:
         At a free end the momentum is what the end asks for: over a long last interval e^{γΔt} would drown it.
         """
         objective = self.objective
-        start, final = self._kinetic_slopes(path)
+        start, final = self._kinetic_gradients(path)
         after, before = self._sides(path, loss_gradient)
         ahead, behind = self.halves
         momentum = np.empty_like(path)
@@ -433,7 +433,7 @@ class _Middles:
     def __init__(self, objective: Objective, dim: int):
         self._metric = objective.metric_on(dim)
         self._path: Any = None
-        self._slope: Array | None = None
+        self._derivative: Array | None = None
         self._bend: Array | None = None
 
     def at(self, path: Array) -> _Middles:
@@ -446,25 +446,25 @@ class _Middles:
             self._path = path.copy()
             self._theta = (path[..., 1:, :] + path[..., :-1, :]) / 2
             self.matrix = self._metric.matrix(self._theta)
-            self._slope = None
+            self._derivative = None
         return self
 
-    def _slopes(self) -> Array:
-        if self._slope is None:
-            self._slope = self._metric.derivative(self._theta)
-        return self._slope
+    def _derivative_there(self) -> Array:
+        if self._derivative is None:
+            self._derivative = self._metric.derivative(self._theta)
+        return self._derivative
 
     def tilt(self, slips: Array) -> Array:
         """Return ∂|s|²_G/∂m at constant s, shape (..., N, D)."""
-        return np.einsum("...jki,...j,...k->...i", self._slopes(), slips, slips)
+        return np.einsum("...jki,...j,...k->...i", self._derivative_there(), slips, slips)
 
     def mixed(self, slips: Array) -> Array:
         """Return B_ik = ∂(Gs)_i/∂m_k, shape (..., N, D, D)."""
-        return np.einsum("...ijk,...j->...ik", self._slopes(), slips)
+        return np.einsum("...ijk,...j->...ik", self._derivative_there(), slips)
 
     def bend(self, slips: Array) -> Array:
         """Return Q, the second derivatives of |s|²_G by m, shape (..., N, D, D)."""
         if self._bend is None:
             self._bend = self._metric.second_derivative(self._theta)
-        found = np.einsum("...jkil,...j,...k->...il", self._bend, slips, slips)
-        return (found + np.swapaxes(found, -1, -2)) / 2
+        hessian = np.einsum("...jkil,...j,...k->...il", self._bend, slips, slips)
+        return (hessian + np.swapaxes(hessian, -1, -2)) / 2

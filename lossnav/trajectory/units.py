@@ -79,20 +79,20 @@ class Units:
     def loss(self, loss: Loss, objective: Objective) -> Loss:
         """Return the dimensionless loss, of the same kind where the solvers care about the kind."""
         if isinstance(loss, Task):
-            return loss.rescaled(self.time, lambda still: self.loss(still, objective))
+            return loss.rescaled(self.time, lambda static_loss: self.loss(static_loss, objective))
         height = objective.k * self.time / self.cost
-        gradient, bend = height * self.length, height * np.multiply.outer(self.length, self.length)
+        gradient_scale, hessian_scale = height * self.length, height * np.multiply.outer(self.length, self.length)
         if isinstance(loss, Quadratic) and not objective.curved:
-            hessian, offset = loss.hessian(np.zeros(loss.dim)) * bend, loss.offset * height
+            hessian, offset = loss.hessian(np.zeros(loss.dim)) * hessian_scale, loss.offset * height
             if loss.minimum is not None:
                 return Quadratic(hessian, minimum=self.place(loss.minimum), offset=offset)
-            return Quadratic(hessian, gradient=loss.gradient(np.zeros(loss.dim)) * gradient, offset=offset)
+            return Quadratic(hessian, gradient=loss.gradient(np.zeros(loss.dim)) * gradient_scale, offset=offset)
         if isinstance(loss, Function):  # what it lacks is differenced with steps of the right size
-            given = loss
+            function = loss
             return _Function(
-                lambda x: height * np.asarray(given.value(self.back(x))),
-                None if given._gradient is None else lambda x: gradient * given.gradient(self.back(x)),
-                None if given._hessian is None else lambda x: bend * given.hessian(self.back(x)),
+                lambda x: height * np.asarray(function.value(self.back(x))),
+                None if function._gradient is None else lambda x: gradient_scale * function.gradient(self.back(x)),
+                None if function._hessian is None else lambda x: hessian_scale * function.hessian(self.back(x)),
                 dim=loss.dim, reach=self.reach,
             )  # fmt: skip
         return _Scaled(loss, height, self)
@@ -158,15 +158,15 @@ def natural(objective: Objective, loss: Loss, theta0: Array, span: float | None,
         loss = loss.final or loss.at(0.0)
     if objective.curved:
         return _under_curved(objective, loss, theta0, span)
-    each = _lengths(objective, loss.dim)
-    if each is None:
+    lengths = _lengths(objective, loss.dim)
+    if lengths is None:
         return _under_constant(objective, loss, theta0, span, stop)
-    first = Units(1.0, each, objective.k)  # L keeps its height
+    first = Units(1.0, lengths, objective.k)  # L keeps its height
     even = replace(first.objective(replace(objective, eta=1 / objective.k)), eta=objective.eta, k=objective.k)
-    stop = None if stop is None else stop / each
-    found = _under_constant(even, first.loss(loss, objective), theta0 / each, span, stop)
-    found = found or _made(even, 1.0, np.ones(loss.dim))
-    return replace(found, length=found.length * each)
+    stop = None if stop is None else stop / lengths
+    scales = _under_constant(even, first.loss(loss, objective), theta0 / lengths, span, stop)
+    scales = scales or _made(even, 1.0, np.ones(loss.dim))
+    return replace(scales, length=scales.length * lengths)
 
 
 def _lengths(objective: Objective, dim: int) -> Array | None:
@@ -176,8 +176,8 @@ def _lengths(objective: Objective, dim: int) -> Array | None:
     orders = np.log2(np.diagonal(objective.metric_matrix(dim)))
     if np.ptp(orders) <= _SPREAD:
         return None
-    found: Array = 2.0 ** np.round((np.max(orders) - orders) / 2)
-    return found
+    lengths: Array = 2.0 ** np.round((np.max(orders) - orders) / 2)
+    return lengths
 
 
 def _under_constant(
@@ -223,11 +223,11 @@ def _under_curved(objective: Objective, loss: Loss, theta0: Array, span: float |
     scale, move = own or (np.ones(loss.dim), np.zeros(loss.dim))
     with np.errstate(all="ignore"):
         prices = scale[:, None] * metric.matrix(place) * scale
-        bend = np.abs(np.linalg.solve(prices, scale[:, None] * loss.hessian(place) * scale)).max()
+        curvature = np.abs(np.linalg.solve(prices, scale[:, None] * loss.hessian(place) * scale)).max()
         if own:  # a step of order one changes the metric: how soon does the loss drive it so far?
-            bend = max(bend, np.abs(np.linalg.solve(prices, scale * loss.gradient(place))).max())
+            curvature = max(curvature, np.abs(np.linalg.solve(prices, scale * loss.gradient(place))).max())
     control_gain = math.log2(objective.eta) + math.log2(objective.k)
-    pace = 2.0 ** ((math.log2(bend) + control_gain) / 2) if 0 < bend < math.inf else 0.0
+    pace = 2.0 ** ((math.log2(curvature) + control_gain) / 2) if 0 < curvature < math.inf else 0.0
     time = _time(objective, pace, span)
     orders = [math.log2(x) for x in (time, objective.eta, objective.k)]
     if max(map(abs, orders)) <= (_WIDE if own else _UNKNOWN) and np.max(np.abs(np.log2(scale))) <= _NEAR:
@@ -268,11 +268,11 @@ def _steepness(loss: Loss, theta0: Array, size: float, control_gain: float) -> f
     shifts = np.concatenate([steps[:, None] * direction for direction in (signs, -signs)])
     with np.errstate(all="ignore"):
         climbs = np.abs(np.asarray(loss.value(theta0 + shifts)) - float(loss.value(theta0)))
-    bends = 2 * climbs / np.concatenate([steps, steps]) ** 2
-    bends = bends[np.isfinite(bends) & (bends > 0)]
-    if not bends.size:
+    curvatures = 2 * climbs / np.concatenate([steps, steps]) ** 2
+    curvatures = curvatures[np.isfinite(curvatures) & (curvatures > 0)]
+    if not curvatures.size:
         return 0.0
-    return float(bends[np.argmin(np.abs(np.log2(bends) + control_gain))])
+    return float(curvatures[np.argmin(np.abs(np.log2(curvatures) + control_gain))])
 
 
 class _Scaled(Loss):
@@ -281,16 +281,16 @@ class _Scaled(Loss):
     def __init__(self, loss: Loss, height: float, units: Units):
         self.dim, self.positive, self.reach = loss.dim, loss.positive, units.reach
         self._loss, self._height, self._units = loss, height, units
-        self._slope, self._bend = height * units.length, height * np.multiply.outer(units.length, units.length)
+        self._first, self._second = height * units.length, height * np.multiply.outer(units.length, units.length)
 
     def value(self, theta: ArrayLike) -> Any:
         return self._height * self._loss.value(self._units.back(np.asarray(theta)))
 
     def gradient(self, theta: ArrayLike) -> Array:
-        return self._slope * self._loss.gradient(self._units.back(np.asarray(theta)))
+        return self._first * self._loss.gradient(self._units.back(np.asarray(theta)))
 
     def hessian(self, theta: ArrayLike) -> Array:
-        return self._bend * self._loss.hessian(self._units.back(np.asarray(theta)))
+        return self._second * self._loss.hessian(self._units.back(np.asarray(theta)))
 
     def stationary_points(self) -> Array | None:
         points = self._loss.stationary_points()

@@ -65,12 +65,12 @@ def bound(objective: Objective, loss: Loss, theta0: Array) -> Bound | None:
         path = late.dated(objective, loss, theta0, horizon, theta0[None][:0], _ROUGH)
     except NoMinimiser:
         return None
-    never = replace(path, asymptote=np.full(loss.dim, np.nan), status=Status.NEVER_RESTS, is_minimum=None)
+    unresting = replace(path, asymptote=np.full(loss.dim, np.nan), status=Status.NEVER_RESTS, is_minimum=None)
     if objective.gamma == 0:
-        rate = _loop_rate(objective, loss, never)
-        return Bound(rate, 1e-6 * abs(rate) if math.isfinite(rate) else 0.0, never)
+        rate = _loop_rate(objective, loss, unresting)
+        return Bound(rate, 1e-6 * abs(rate) if math.isfinite(rate) else 0.0, unresting)
     cost = late.held(objective, loss, path)
-    return Bound(cost, path.error, replace(never, action=cost))
+    return Bound(cost, path.error, replace(unresting, action=cost))
 
 
 def lowest_rest(objective: Objective, loss: Loss, theta0: Array) -> float:
@@ -131,33 +131,33 @@ def checked(case: Case, solver: Callable[[], Trajectory], settings: Settings | N
     have.
     """
     objective, loss, theta0 = case.objective, case.loss, case.theta0
-    other = bound(objective, loss, theta0) if case.rests else None
-    if other is None or not math.isfinite(other.cost):
+    rival = bound(objective, loss, theta0) if case.rests else None
+    if rival is None or not math.isfinite(rival.cost):
         return _held(case, solver())
     if objective.gamma == 0:
         rest = lowest_rest(objective, loss, theta0)
-        if other.cost < rest - other.margin - 1e-7 * abs(rest):
-            round_ = 0.0 if abs(other.cost) < 1e-12 * abs(rest) else other.cost  # print no rounding errors
-            return _refused(other, f"resting costs {rest:.6g} per unit of time, going round {round_:.6g}")
+        if rival.cost < rest - rival.margin - 1e-7 * abs(rest):
+            round_ = 0.0 if abs(rival.cost) < 1e-12 * abs(rest) else rival.cost  # print no rounding errors
+            return _refused(rival, f"resting costs {rest:.6g} per unit of time, going round {round_:.6g}")
         return solver()
     places: list[Array] = []
     try:
         result = solver()
     except NoMinimiser:
-        why = f"no place to rest was found, and there is a path with J <= {other.cost:.6g}"
+        why = f"no place to rest was found, and there is a path with J <= {rival.cost:.6g}"
     else:
-        places = [one.asymptote for one in result.candidates if np.all(np.isfinite(one.asymptote))]
-        if all(one.status is Status.NO_EXTREMAL for one in result.candidates):
-            why = f"{result.reason}, and there is a path with J <= {other.cost:.6g}"
-        elif result.converged and other.cost < result.action - other.margin - 1e-6 * abs(result.action):
-            why = f"the best path to a rest has J = {result.action:.6g}, another J <= {other.cost:.6g}"
+        places = [candidate.asymptote for candidate in result.candidates if np.all(np.isfinite(candidate.asymptote))]
+        if all(candidate.status is Status.NO_EXTREMAL for candidate in result.candidates):
+            why = f"{result.reason}, and there is a path with J <= {rival.cost:.6g}"
+        elif result.converged and rival.cost < result.action - rival.margin - 1e-6 * abs(result.action):
+            why = f"the best path to a rest has J = {result.action:.6g}, another J <= {rival.cost:.6g}"
         else:
             return _held(case, result)
-    never = None if settings is None else _unresting(case, places, settings)
+    unresting = None if settings is None else _unresting(case, places, settings)
     known = Status.CONVERGED, Status.DEADLINE_TOO_EARLY  # the second says how well
-    if never is not None and never.status in known and never.action <= other.cost + other.margin:
-        return never
-    return _refused(other, why)
+    if unresting is not None and unresting.status in known and unresting.action <= rival.cost + rival.margin:
+        return unresting
+    return _refused(rival, why)
 
 
 def _unresting(case: Case, places: list[Array], settings: Settings) -> Trajectory | None:
@@ -175,15 +175,15 @@ def _held(case: Case, path: Trajectory) -> Trajectory:
     objective, loss = case.objective, case.loss
     if not (case.rests and path.converged and math.isinf(path.end) and np.all(np.isfinite(path.asymptote))):
         return path
-    free = _carried(objective, loss, case.theta0)
-    if not math.isfinite(free):
+    free_cost = _carried(objective, loss, case.theta0)
+    if not math.isfinite(free_cost):
         return path
-    still = np.zeros(loss.dim)
-    held = path.action if objective.gamma > 0 else float(objective.cost_rate(loss, path.asymptote, still))
-    if free >= held - 1e-6 * abs(held):
+    zero_velocity = np.zeros(loss.dim)
+    held_cost = path.action if objective.gamma > 0 else float(objective.cost_rate(loss, path.asymptote, zero_velocity))
+    if free_cost >= held_cost - 1e-6 * abs(held_cost):
         return path
     unit = "" if objective.gamma > 0 else " per unit of time"
-    return runs_away(path, f"{free:.6g}{unit} with the drift against {held:.6g}")
+    return runs_away(path, f"{free_cost:.6g}{unit} with the drift against {held_cost:.6g}")
 
 
 def _carried(objective: Objective, loss: Loss, theta0: Array) -> float:
@@ -201,16 +201,16 @@ def _carried(objective: Objective, loss: Loss, theta0: Array) -> float:
             lambda _, x: drift(x), times[[0, -1]], theta0, "LSODA", times, rtol=1e-8, atol=1e-10
         )
         rate = objective.k * np.asarray(loss.value(run.y.T))
-    late = rate[-1000:]
+    tail = rate[-1000:]
     settled = run.success and np.all(np.isfinite(rate))
-    if not settled or np.ptp(late) > 1e-3 * (abs(float(late[-1])) + float(np.ptp(rate))):
+    if not settled or np.ptp(tail) > 1e-3 * (abs(float(tail[-1])) + float(np.ptp(rate))):
         return math.inf
     if gamma == 0:
-        return float(late[-1])
+        return float(tail[-1])
     paid = float(np.trapezoid(np.exp(-gamma * times) * rate, times))
-    return paid + math.exp(-gamma * times[-1]) * float(np.max(late)) / gamma
+    return paid + math.exp(-gamma * times[-1]) * float(np.max(tail)) / gamma
 
 
-def _refused(other: Bound, why: str) -> Trajectory:
+def _refused(rival: Bound, why: str) -> Trajectory:
     advice = "the optimum need not come to rest; give objective.horizon, or see lossnav.trajectory.cycles"
-    return replace(other.path, detail=f"{why}: {advice}")
+    return replace(rival.path, detail=f"{why}: {advice}")

@@ -7,6 +7,7 @@ accumulated over batches.
 
 from __future__ import annotations
 
+import gc
 import importlib
 import logging
 import os
@@ -28,6 +29,12 @@ os.environ.update(HF_HUB_OFFLINE="1", HF_HUB_DISABLE_TELEMETRY="1", TOKENIZERS_P
 PAGE = Path(__file__).parents[2] / "book" / "stacks.md"
 DIM, BATCH, COUNT, EPOCHS = 4, 3, 24, 2  # 8 batches an epoch
 BETA, RATE = 0.7, 0.2
+
+
+@pytest.fixture(autouse=True)
+def frozen() -> None:
+    """The loops of others collect garbage after each step: what was there before them need not be looked through."""
+    gc.freeze()
 
 
 def recipe(package: str) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import doctest
 import importlib
+import linecache
 import pkgutil
 
 import pytest
@@ -13,6 +14,7 @@ MODULES = sorted(m.name for m in pkgutil.walk_packages(lossnav.__path__, "lossna
 
 @pytest.mark.parametrize("name", MODULES)
 def test_examples(name):
+    linecache.clearcache()  # for each docstring, doctest's debugger asks whether files changed whose lines are kept
     result = doctest.testmod(importlib.import_module(name))
     assert result.failed == 0
 

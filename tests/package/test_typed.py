@@ -21,6 +21,8 @@ ROOT = Path(__file__).parents[2]
 USERS = Path(__file__).parent / "users"
 BEGIN = "import lossnav as ln\n"
 
+jedi.settings.use_filesystem_cache = False  # to keep what was read of numpy and torch takes longer than to read it
+
 
 def completed(code):
     return {found.name for found in jedi.Script(BEGIN + code).complete()}

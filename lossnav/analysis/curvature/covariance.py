@@ -84,8 +84,8 @@ class GradientCovariance(ModelOperator):
         def loss(leaves: list[Tensor], x: Tensor, y: Tensor) -> Tensor:
             return self._point.loss(leaves, (x.unsqueeze(0), y.unsqueeze(0)))
 
-        found = vmap(grad(loss), in_dims=(None, 0, 0))(self._leaves, *map(self._point.put, batch))
-        return torch.cat([g.flatten(1) for g in found], dim=1)
+        gradients = vmap(grad(loss), in_dims=(None, 0, 0))(self._leaves, *map(self._point.put, batch))
+        return torch.cat([g.flatten(1) for g in gradients], dim=1)
 
     def exact_trace(self, chunk: int = 32) -> float:
         """Return tr Σ = mean |g_n|² − |ḡ|² (mean |g_n|² if not centred), from ``chunk`` gradients at a time."""
@@ -112,8 +112,8 @@ class GradientCovariance(ModelOperator):
         """
         whole("count", count, low=1)
         check_seed("seed", seed, low=0)
-        found = torch.zeros(count, self.dim, dtype=self.dtype, device=self.device)
-        for index, row in enumerate(found):
+        samples = torch.zeros(count, self.dim, dtype=self.dtype, device=self.device)
+        for index, row in enumerate(samples):
             sum_of_signs = 0.0
             for place, batch in enumerate(self._batches):
                 like = torch.empty(len(batch[0]), dtype=self.dtype, device=self.device)
@@ -122,7 +122,7 @@ class GradientCovariance(ModelOperator):
                 self._add_weighted(row, batch, signs)
             if self._centred:
                 row -= sum_of_signs * self.mean
-        return found / math.sqrt(self.examples)
+        return samples / math.sqrt(self.examples)
 
     def _products(self, block: Tensor) -> Tensor:
         total = torch.zeros_like(block)
@@ -138,8 +138,8 @@ class GradientCovariance(ModelOperator):
     def _add_weighted(self, total: Tensor, batch: Batch, weights: Tensor) -> None:
         """Add Σ w_n g_n over the examples of a batch."""
         sums = vjp(lambda leaves: self._losses(leaves, batch), self._leaves)[1](weights)[0]
-        for part, found in zip(self._point.split(total), sums, strict=True):
-            part.add_(found)
+        for part, weighted_sum in zip(self._point.split(total), sums, strict=True):
+            part.add_(weighted_sum)
 
     def _losses(self, leaves: list[Tensor], batch: Batch) -> Tensor:
         """Return the loss of each example, (B,)."""

@@ -119,8 +119,8 @@ def eigenpairs(
     check_seed("seed", seed, low=0)
     flag("throw", throw)
     flag("progress", progress)
-    kept = _default(count, block) if basis is None else whole("basis", basis, low=count + 2 * block)
-    capacity = min(operator.dim, kept)
+    basis_size = _default(count, block) if basis is None else whole("basis", basis, low=count + 2 * block)
+    capacity = min(operator.dim, basis_size)
     limit = 20 * capacity if max_products is None else whole("max_products", max_products, low=1)
     search = _Search(Krylov(operator, capacity, min(block, operator.dim), seed), count, which, tolerance, copies)
     with tqdm(total=count, disable=not progress, unit="pair") as bar:
@@ -128,15 +128,15 @@ def eigenpairs(
             bar.update(search.settled - bar.n)
             bar.set_postfix(products=search.products)
         bar.update(search.settled - bar.n)
-    found = search.pairs()
-    if throw and not found.converged:
+    pairs = search.pairs()
+    if throw and not pairs.converged:
         raise NotConverged(
             f"{search.settled} of {count} eigenpairs have residuals within {tolerance:g} of their eigenvalues after "
-            f"{found.products} products and {found.restarts} restarts (the largest residual is "
-            f"{found.residuals.max():.3g}): allow more products or a larger basis, ask for a larger tolerance, "
+            f"{pairs.products} products and {pairs.restarts} restarts (the largest residual is "
+            f"{pairs.residuals.max():.3g}): allow more products or a larger basis, ask for a larger tolerance, "
             "or take what was reached with throw=False"
         )
-    return found
+    return pairs
 
 
 def _default(count: int, block: int) -> int:

@@ -14,7 +14,7 @@ from lossnav.analysis.curvature.snapshot import Batch, Batches, Loss
 
 
 @dataclass(frozen=True)
-class _Slope:
+class _WithGraph:
     """Gradient of the mean loss of n examples, with the graph that differentiates it again."""
 
     examples: int
@@ -23,14 +23,14 @@ class _Slope:
 
     def products(self, vectors: list[Tensor], retain: bool, batched: bool) -> list[Tensor]:
         """Return Hv, parameter by parameter; ``batched``: every tensor has a first axis of several vectors."""
-        bent = [i for i, g in enumerate(self.gradients) if g is not None and g.requires_grad]
-        if not bent:  # the loss is linear in the parameters
+        curved = [i for i, g in enumerate(self.gradients) if g is not None and g.requires_grad]
+        if not curved:  # the loss is linear in the parameters
             return [torch.zeros_like(v) for v in vectors]
-        found = torch.autograd.grad(
-            [g for i in bent if (g := self.gradients[i]) is not None], self.inputs, [vectors[i] for i in bent],
+        products = torch.autograd.grad(
+            [g for i in curved if (g := self.gradients[i]) is not None], self.inputs, [vectors[i] for i in curved],
             retain_graph=retain, allow_unused=True, is_grads_batched=batched,
         )  # fmt: skip
-        return [torch.zeros_like(v) if h is None else h for h, v in zip(found, vectors, strict=True)]
+        return [torch.zeros_like(v) if h is None else h for h, v in zip(products, vectors, strict=True)]
 
 
 class Hessian(ModelOperator):
@@ -99,56 +99,56 @@ class Hessian(ModelOperator):
         flag("vmap", vmap)
         super().__init__(model, loss, batches, parameters, dtype)
         self._vmap = vmap
-        self._slopes = self._keep(memory)
-        self.kept = len(self._slopes)
+        self._gradients = self._keep(memory)
+        self.kept = len(self._gradients)
 
     def _products(self, block: Tensor) -> Tensor:
         total = torch.zeros_like(block)
-        for slope, is_kept in self._all_slopes():
+        for gradient, is_kept in self._all_gradients():
             if self._vmap and len(block) > 1:
-                self._add(total, slope, block, is_kept)
+                self._add(total, gradient, block, is_kept)
             else:
                 for k, (row, vector) in enumerate(zip(total, block, strict=True)):
-                    self._add(row, slope, vector, is_kept or k + 1 < len(block))
+                    self._add(row, gradient, vector, is_kept or k + 1 < len(block))
         return total
 
-    def _add(self, total: Tensor, slope: _Slope, vectors: Tensor, retain: bool) -> None:
-        found = slope.products(self._point.split(vectors), retain, batched=vectors.ndim == 2)
-        weight = slope.examples / self.examples
-        for part, product in zip(self._point.split(total), found, strict=True):
+    def _add(self, total: Tensor, gradient: _WithGraph, vectors: Tensor, retain: bool) -> None:
+        products = gradient.products(self._point.split(vectors), retain, batched=vectors.ndim == 2)
+        weight = gradient.examples / self.examples
+        for part, product in zip(self._point.split(total), products, strict=True):
             part.add_(product, alpha=weight)
 
-    def _slope(self, batch: Batch) -> _Slope:
+    def _gradient(self, batch: Batch) -> _WithGraph:
         inputs = [p.requires_grad_() for p in self._point.leaves()]
         with torch.enable_grad():
             value = self._point.loss(inputs, batch)
             if not value.requires_grad:
-                return _Slope(len(batch[0]), inputs, [None] * len(inputs))
+                return _WithGraph(len(batch[0]), inputs, [None] * len(inputs))
             gradients = torch.autograd.grad(value, inputs, create_graph=True, allow_unused=True)
-        return _Slope(len(batch[0]), inputs, list(gradients))
+        return _WithGraph(len(batch[0]), inputs, list(gradients))
 
-    def _all_slopes(self) -> Iterator[tuple[_Slope, bool]]:
-        for slope in self._slopes:
-            yield slope, True
+    def _all_gradients(self) -> Iterator[tuple[_WithGraph, bool]]:
+        for gradient in self._gradients:
+            yield gradient, True
         for k, batch in enumerate(self._batches):
             if k >= self.kept:
-                yield self._slope(batch), False
+                yield self._gradient(batch), False
 
-    def _keep(self, memory: float) -> list[_Slope]:
-        """Return the first batches' slopes, as many as fit.
+    def _keep(self, memory: float) -> list[_WithGraph]:
+        """Return the first batches' gradients, as many as fit.
 
         A collection without an order, such as a DataLoader that shuffles, is kept whole or not at all.
         """
-        slopes: list[_Slope] = []
+        gradients: list[_WithGraph] = []
         bytes_left, bytes_each = memory, 0.0
         for batch in self._batches:
-            if not slopes and memory > 0:
+            if not gradients and memory > 0:
                 bytes_each = self._size(batch) / len(batch[0])
             bytes_left -= bytes_each * len(batch[0])
             if bytes_left <= 0:
-                return slopes if isinstance(self._batches, Sequence) else []
-            slopes.append(self._slope(batch))
-        return slopes
+                return gradients if isinstance(self._batches, Sequence) else []
+            gradients.append(self._gradient(batch))
+        return gradients
 
     def _size(self, batch: Batch) -> int:
         """Return the bytes that the graph of a batch holds on to, apart from the parameters."""
@@ -162,7 +162,7 @@ class Hessian(ModelOperator):
             return tensor
 
         with torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor):
-            slope = self._slope(batch)
+            gradient = self._gradient(batch)
         total = sum(held.values())
-        del slope  # not earlier: no address may be used, and counted, a second time
+        del gradient  # not earlier: no address may be used, and counted, a second time
         return total

@@ -33,8 +33,8 @@ class NoiseKernel:
 
     def __call__(self, u: ArrayLike) -> NDArray[np.float64]:
         """Return κ(u), of the shape of ``u`` ≥ 0 (unit of a rate: 1/curvature)."""
-        way = nonnegatives("u", u)
-        return np.exp(-2 * np.multiply.outer(way, self.nodes)) @ self.weights
+        rate_sums = nonnegatives("u", u)
+        return np.exp(-2 * np.multiply.outer(rate_sums, self.nodes)) @ self.weights
 
 
 def noise_kernel(
@@ -71,8 +71,8 @@ def noise_kernel(
     vectors = GradientCovariance(model, loss, batches, parameters=parameters).sample(count, seed=seed)
     if not vectors.any(dim=-1).all():
         raise ValueError("batches hold examples that all have the same gradient, so that there is no noise to forget")
-    found = quadrature(hessian, vectors, steps=reach)
-    nodes, weights = found.nodes.ravel(), found.weights.ravel() / (count * size)
+    measure = quadrature(hessian, vectors, steps=reach)
+    nodes, weights = measure.nodes.ravel(), measure.weights.ravel() / (count * size)
     sees = (nodes > 0) & (weights > 0)
     if not np.any(sees):
         raise ValueError("model has no direction of curvature > 0 in its noise, where it would be forgotten")

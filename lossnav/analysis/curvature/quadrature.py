@@ -71,9 +71,9 @@ def quadrature(operator: Operator, vectors: Tensor, *, steps: int = 30) -> Quadr
     nodes, weights = np.zeros((len(rows), steps)), np.zeros((len(rows), steps))
     before = operator.products
     for index, row in enumerate(rows):
-        found, share = _gauss(operator, row, steps)
-        nodes[index, : len(found)], weights[index, : len(found)] = found, share
-        nodes[index, len(found) :] = found[-1]
+        row_nodes, row_weights = _gauss(operator, row, steps)
+        nodes[index, : len(row_nodes)], weights[index, : len(row_nodes)] = row_nodes, row_weights
+        nodes[index, len(row_nodes) :] = row_nodes[-1]
     return Quadrature(nodes, weights, operator.products - before)
 
 

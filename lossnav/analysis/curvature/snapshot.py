@@ -112,9 +112,9 @@ class Snapshot:
         if set(tensors) != set(self.names):
             raise ValueError(f"tensors has the names {shown([*tensors])}, but they must be {shown(self.names)}")
         for name, shape in zip(self.names, self._shapes, strict=True):
-            found = tensor(f"tensors[{name!r}]", tensors[name], "a tensor").shape
-            if found != shape:
-                raise ValueError(f"tensors[{name!r}] has shape {tuple(found)}, but it must be {tuple(shape)}")
+            actual = tensor(f"tensors[{name!r}]", tensors[name], "a tensor").shape
+            if actual != shape:
+                raise ValueError(f"tensors[{name!r}] has shape {tuple(actual)}, but it must be {tuple(shape)}")
         return torch.cat([self.put(tensors[name].detach()).reshape(-1) for name in self.names])
 
     @torch.no_grad()
@@ -163,8 +163,8 @@ def _chosen(every: Mapping[str, Tensor], parameters: Iterable[str] | None) -> li
     wanted = [parameters] if isinstance(parameters, str) else list(parameters)
     unknown = [name for name in wanted if name not in every]
     if unknown or not wanted:
-        given = shown(unknown[0]) if unknown else "no names"
-        raise ValueError(f"parameters has {given}, but it must have names among {', '.join(every)}")
+        content = shown(unknown[0]) if unknown else "no names"
+        raise ValueError(f"parameters has {content}, but it must have names among {', '.join(every)}")
     return [name for name in every if name in wanted]
 
 

@@ -123,10 +123,10 @@ def decompose(
             raise ValueError(f"field = {_checks.shown(field)} is zero on the box, so nothing of it can be measured")
         coefficients = grid.project(f)
         places = [axis.points for axis in grid.axes]
-        slope = grid.slope(coefficients, places)
-        fraction = grid.integral(np.sum((f + slope) ** 2, axis=-1)) / total
+        gradient = grid.slope(coefficients, places)
+        fraction = grid.integral(np.sum((f + gradient) ** 2, axis=-1)) / total
         if coarse is not None:
-            moved = slope - coarse[0].slope(coarse[1], places)
+            moved = gradient - coarse[0].slope(coarse[1], places)
             error = float(np.sqrt(grid.integral(np.sum(moved**2, axis=-1)) / total))
             change = abs(fraction - previous)
         coarse, previous = (grid, coefficients), fraction
@@ -234,8 +234,8 @@ def effective_loss(objective: Objective, loss: Loss, decomposition: Decompositio
     if decomposition.box is None and isinstance(loss, Quadratic):
         origin = np.zeros(loss.dim)
         jacobian = np.array(drift.jacobian(origin))
-        bend = jacobian.T @ jacobian - gamma * (jacobian + jacobian.T) / 2
-        hessian = loss.hessian(origin) + share * bend
+        drift_hessian = jacobian.T @ jacobian - gamma * (jacobian + jacobian.T) / 2
+        hessian = loss.hessian(origin) + share * drift_hessian
         return Quadratic(hessian, gradient=gradient(origin), offset=float(value(origin)))
     return Function(value, gradient, dim=loss.dim)
 
@@ -243,20 +243,20 @@ def effective_loss(objective: Objective, loss: Loss, decomposition: Decompositio
 def values(field: Field, points: Array) -> Array:
     """Return the field at points of shape (P, D); a bare function is called with one point at a time."""
     if isinstance(field, Drift):
-        found = _checks.reals("field(theta)", field(points))
-        if found.shape != points.shape:
-            raise ValueError(f"field returns shape {found.shape} for points of shape {points.shape}")
+        vectors = _checks.reals("field(theta)", field(points))
+        if vectors.shape != points.shape:
+            raise ValueError(f"field returns shape {vectors.shape} for points of shape {points.shape}")
     else:
-        found = np.empty_like(points)
-        for row, point in zip(found, points, strict=True):
-            one = _checks.reals("field(theta)", field(point))
-            if one.shape != point.shape:
-                raise ValueError(f"field returns shape {one.shape} for one point, but it must be {point.shape}")
-            row[:] = one
-    if not np.all(np.isfinite(found)):
-        place = points[np.flatnonzero(~np.all(np.isfinite(found), axis=1))[0]]
+        vectors = np.empty_like(points)
+        for row, point in zip(vectors, points, strict=True):
+            vector = _checks.reals("field(theta)", field(point))
+            if vector.shape != point.shape:
+                raise ValueError(f"field returns shape {vector.shape} for one point, but it must be {point.shape}")
+            row[:] = vector
+    if not np.all(np.isfinite(vectors)):
+        place = points[np.flatnonzero(~np.all(np.isfinite(vectors), axis=1))[0]]
         raise ValueError(f"field is not finite at theta = {place.tolist()}, but it must be so everywhere")
-    return found
+    return vectors
 
 
 def _field(field: Any, dim: int) -> None:

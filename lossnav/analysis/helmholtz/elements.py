@@ -39,9 +39,9 @@ class Axis:
     @cached_property
     def eigen(self) -> tuple[Array, Array]:
         """Eigenvalues of stiffness against mass, ascending from the zero of the constant, and eigenvectors."""
-        value, slope = self.here
+        value, derivative = self.here
         weight = self.weights[:, None]
-        rates, modes = scipy.linalg.eigh(slope.T @ (weight * slope), value.T @ (weight * value))
+        rates, modes = scipy.linalg.eigh(derivative.T @ (weight * derivative), value.T @ (weight * value))
         return np.maximum(rates, 0.0), modes
 
     def basis(self, x: Array) -> tuple[Array, Array]:
@@ -50,13 +50,13 @@ class Axis:
         s = (x - self.low) / self.width - cell
         rows = np.arange(len(x))
         value = np.zeros((len(x), 2 * self.cells + 1))
-        slope = np.zeros_like(value)
+        derivative = np.zeros_like(value)
         shapes = ((1 - s) * (1 - 2 * s), 4 * s * (1 - s), s * (2 * s - 1))
-        slopes = (4 * s - 3, 4 - 8 * s, 4 * s - 1)
+        derivatives = (4 * s - 3, 4 - 8 * s, 4 * s - 1)
         for offset in range(3):
             value[rows, 2 * cell + offset] = shapes[offset]
-            slope[rows, 2 * cell + offset] = slopes[offset] / self.width
-        return value, slope
+            derivative[rows, 2 * cell + offset] = derivatives[offset] / self.width
+        return value, derivative
 
 
 class Grid:

@@ -85,8 +85,8 @@ def non_gradient_fraction(
     _checks.positive("rtol", rtol)
     if (box is None) == (points is None) or (recorded and points is None):
         allowed = "recorded updates need points" if recorded else "exactly one of box and points must be given"
-        given = f"field = {_checks.shown(field)}, box = {_checks.shown(box)} and points = {_checks.shown(points)}"
-        raise ValueError(f"{given}, but {allowed}")
+        arguments = f"field = {_checks.shown(field)}, box = {_checks.shown(box)} and points = {_checks.shown(points)}"
+        raise ValueError(f"{arguments}, but {allowed}")
     if box is not None:
         parts = decompose(field, box, rtol=rtol)
         return Fraction(parts.fraction, parts.fraction_error, "projection")
@@ -119,15 +119,15 @@ def _skewness(jacobians: Array) -> float:
 def _differences(field: Any, points: Array) -> tuple[Array, Array]:
     """Return Jacobians, shape (N, D, D), by central differences of second order and extrapolated to fourth."""
     step = 1e-3 * np.maximum(1.0, np.max(np.abs(points), axis=1))
-    found = []
+    jacobians = []
     for stretch in (1.0, 2.0):
         columns = []
         for direction in np.eye(points.shape[1]):
             shift = stretch * step[:, None] * direction
             change = values(field, points + shift) - values(field, points - shift)
             columns.append(change / (2 * stretch * step[:, None]))
-        found.append(np.stack(columns, axis=-1))
-    return found[0], (4 * found[0] - found[1]) / 3
+        jacobians.append(np.stack(columns, axis=-1))
+    return jacobians[0], (4 * jacobians[0] - jacobians[1]) / 3
 
 
 def _record(updates: Array, states: Array) -> Fraction:
@@ -148,8 +148,8 @@ def _record(updates: Array, states: Array) -> Fraction:
     x, u = _near_one(x), _near_one(u)  # a fraction has no unit
     inverse = np.linalg.inv(x.T @ x)
     jacobian = u.T @ x @ inverse
-    rest = u - x @ jacobian.T
-    noise = rest.T @ rest / (count - dim - 1)
+    residuals = u - x @ jacobian.T
+    noise = residuals.T @ residuals / (count - dim - 1)
     return _estimate(jacobian, noise, inverse)
 
 

@@ -69,9 +69,9 @@ def design(h: ArrayLike, gamma: float, noise: float, accuracy: float = 0.1, *, a
     error, times, shares = _best(r, curvature, discount, gain)
     order = np.argsort(times)
     samples = max(math.ceil((error * sigma / wanted) ** 2), len(times))
-    both = np.concatenate([curvature, 4 * curvature])
-    other, *_ = _best(slow_rate(both, gain, discount), both, discount, gain)
-    fewer = max(math.ceil(2 * (other * sigma / wanted) ** 2), 2 * len(times))  # half of the samples at each
+    both_stakes = np.concatenate([curvature, 4 * curvature])
+    both_error, *_ = _best(slow_rate(both_stakes, gain, discount), both_stakes, discount, gain)
+    fewer = max(math.ceil(2 * (both_error * sigma / wanted) ** 2), 2 * len(times))  # half of the samples at each
     cheaper = f"{fewer} samples, half of them at four times the stakes" if fewer < samples else ""
     return Design(times[order], shares[order], samples, error, cheaper)
 
@@ -88,10 +88,10 @@ def _best(r: Array, h: Array, gamma: float, a: float) -> tuple[float, Array, Arr
         return math.log(_fisher_error(r, h, gamma, a, *spread(x)))
 
     search = {"maxiter": 4000, "maxfev": 4000, "xatol": 1e-6, "fatol": 1e-9}
-    begun = [np.append(np.log(first / ends), np.zeros(count)) for first in (TIMES, 1.0, 1.6)]
-    found = min((scipy.optimize.minimize(error, x, method="Nelder-Mead", options=search) for x in begun),
-                key=lambda one: one.fun)  # fmt: skip
-    return (math.exp(found.fun), *spread(found.x))
+    starts = [np.append(np.log(first / ends), np.zeros(count)) for first in (TIMES, 1.0, 1.6)]
+    minimum = min((scipy.optimize.minimize(error, x, method="Nelder-Mead", options=search) for x in starts),
+                  key=lambda result: result.fun)  # fmt: skip
+    return (math.exp(minimum.fun), *spread(minimum.x))
 
 
 def _fisher_error(r: Array, h: Array, gamma: float, a: float, times: Array, shares: Array) -> float:
@@ -99,9 +99,9 @@ def _fisher_error(r: Array, h: Array, gamma: float, a: float, times: Array, shar
     information = np.zeros((2, 2))
     for rate, curvature in zip(r, h, strict=True):
         fall = np.exp(-rate * times)
-        slope = -times * fall
-        own, both, size = (float(shares @ (x * y)) for x, y in ((slope, slope), (slope, fall), (fall, fall)))
+        by_rate = -times * fall
+        own, cross, size = (float(shares @ (x * y)) for x, y in ((by_rate, by_rate), (by_rate, fall), (fall, fall)))
         by = np.array([-rate, a * curvature]) / (2 * rate + gamma)  # of the rate, by γ and by ln a
-        information += np.outer(by, by) * max(own - both * both / size, 0.0)
-    found = np.linalg.pinv(information)[0, 0] if np.linalg.cond(information) < 1e14 else 1e300
-    return math.sqrt(max(float(found), 1e-300)) / gamma
+        information += np.outer(by, by) * max(own - cross * cross / size, 0.0)
+    variance = np.linalg.pinv(information)[0, 0] if np.linalg.cond(information) < 1e14 else 1e300
+    return math.sqrt(max(float(variance), 1e-300)) / gamma

@@ -76,35 +76,35 @@ def infer(
         book: I2, I3, I6–I10, I13, I15–I24, I26; the exponents that refute are I4's.
     """
     _checks.instance("known", {} if known is None else known, Mapping, "a mapping from names to values")
-    given = dict(known or {})
+    known_values = dict(known or {})
     _checks.finite("level", level, low=0.5, high=1 - 1e-12, open_low=True)
     sigma = None if noise is None else _checks.finite("noise", noise, low=0.0)
-    asked = [family] if isinstance(family, str) else list(_checks.sequence("family", family, "families"))
-    for name in asked:
+    family_names = [family] if isinstance(family, str) else list(_checks.sequence("family", family, "families"))
+    for name in family_names:
         _checks.one_of("family", name, (*FAMILIES, "rule"))
-    if not asked:
+    if not family_names:
         raise ValueError("family is empty, but it must name at least one")
     steps = path.record() if hasattr(path, "record") else path  # what ln.watch has seen: torch is not known here
     if isinstance(steps, Steps | Gram):
-        if asked != ["rule"]:
+        if family_names != ["rule"]:
             raise ValueError(f"family = {family!r}, but recorded steps are read by family 'rule'")
         return rules.read(steps, level)
-    if "rule" in asked:
+    if "rule" in family_names:
         raise ValueError("family = 'rule' needs path to be an infer.Steps, or what ln.watch has seen")
-    held = [(FAMILIES[name], _known(FAMILIES[name], given)) for name in asked]
-    found = [_one(path, loss, times, Question(*one, sigma, level), given.get("k")) for one in held]
-    if sigma == 0 and all(isinstance(one, str) for one in found):
-        raise ValueError(f"noise = 0, but {'; '.join(map(str, found))}: give the noise, or another family")
-    fits = sorted((one for one in found if isinstance(one, Inference)),
-                  key=lambda one: (one.fit.refuted, one.score["bic"]))  # fmt: skip
-    return fits[0] if len(fits) == 1 else replace(fits[0], others=tuple(fits[1:]))
+    models = [(FAMILIES[name], _known(FAMILIES[name], known_values)) for name in family_names]
+    answers = [_one(path, loss, times, Question(*model, sigma, level), known_values.get("k")) for model in models]
+    if sigma == 0 and all(isinstance(answer, str) for answer in answers):
+        raise ValueError(f"noise = 0, but {'; '.join(map(str, answers))}: give the noise, or another family")
+    inferences = sorted((answer for answer in answers if isinstance(answer, Inference)),
+                        key=lambda answer: (answer.fit.refuted, answer.score["bic"]))  # fmt: skip
+    return inferences[0] if len(inferences) == 1 else replace(inferences[0], others=tuple(inferences[1:]))
 
 
 def _one(path: Any, loss: Any, times: Any, asked: Question, stakes: ArrayLike | None) -> Inference | str:
     """Return the inference of one family, or in words how an exact record misses it."""
     seen = _evidence(path, loss, times, asked, stakes)
     if isinstance(seen, list):  # of several extremals that fit, the one that is the optimum from its start, if any is
-        seen = next((one for one in seen if len(seen) == 1 or _cheapest(one, one.likelihood.x)), seen[0])
+        seen = next((choice for choice in seen if len(seen) == 1 or _cheapest(choice, choice.likelihood.x)), seen[0])
     fit = _fit(seen, asked)
     if asked.noise == 0 and fit.residual > _ROUNDED * seen.floor:
         return f"the best of {asked.family.name!r} misses path by {fit.residual:.2g}"
@@ -116,11 +116,11 @@ def _evidence(path: Any, loss: Any, times: Any, asked: Question, stakes: ArrayLi
     records = path if isinstance(path, list) and path and not np.isscalar(path[0]) and _several(path) else [path]
     shares = _checks.positives("known['k']", np.ones(len(records)) if stakes is None else stakes, shape=(len(records),))
     if isinstance(records[0], Rates):
-        if not all(isinstance(one, Rates) for one in records):
+        if not all(isinstance(record, Rates) for record in records):
             raise ValueError("path mixes infer.Rates with other records, but all must be of one kind")
         if name in ("+metric", "+rotation", "deadline"):
             raise ValueError(f"family = {name!r} needs a path: rates do not tell it")
-        scaled = [(k * np.asarray(one.h), one.r, one.error) for k, one in zip(shares, records, strict=True)]
+        scaled = [(k * np.asarray(record.h), record.r, record.error) for k, record in zip(shares, records, strict=True)]
         return evidence.of_rates(Rates(*map(np.concatenate, zip(*scaled, strict=True))), asked)
     if isinstance(path, Curve):
         if path.speed is None:
@@ -133,9 +133,9 @@ def _evidence(path: Any, loss: Any, times: Any, asked: Question, stakes: ArrayLi
     if loss is None:
         raise ValueError("loss is None, but what a path assumes is told only by the loss that it was for")
     recordings: list[Recording] = []
-    for one, k in zip(records, shares, strict=True):
-        given = (one(one.times), one.times) if isinstance(one, Trajectory) else (one, times)
-        recordings.append((*positions(*given), float(k)))
+    for record, k in zip(records, shares, strict=True):
+        path_and_times = (record(record.times), record.times) if isinstance(record, Trajectory) else (record, times)
+        recordings.append((*positions(*path_and_times), float(k)))
     dim = recordings[0][1].shape[1]
     landscape: Loss = as_loss(loss, dim)
     check_loss(landscape)
@@ -148,13 +148,13 @@ def _evidence(path: Any, loss: Any, times: Any, asked: Question, stakes: ArrayLi
     return of_paths(recordings, landscape, asked)
 
 
-def _known(family: Planner, given: Mapping[str, Any]) -> dict[str, float]:
+def _known(family: Planner, known: Mapping[str, Any]) -> dict[str, float]:
     """Return what is held, by name."""
-    for key in given:
+    for key in known:
         if key not in (*family.names, "k"):
             allowed = ", ".join((*family.names, "k"))
             raise ValueError(f"known has {key!r}, but of family {family.name!r} it may hold {allowed}")
-    held = {key: value for key, value in given.items() if key != "k"}
+    held = {key: value for key, value in known.items() if key != "k"}
     return {key: _checks.finite(f"known[{key!r}]", value) if key == "q"
             else _checks.duration(f"known[{key!r}]", value, zero=True) for key, value in held.items()}  # fmt: skip
 
@@ -169,18 +169,18 @@ def _several(path: list[Any]) -> bool:
 
 def _fit(seen: Evidence, asked: Question) -> Fit:
     """Return the local test: χ² where the noise is known, else whether deviations hang together in time."""
-    found = seen.likelihood
-    residual = math.sqrt(found.cost / found.count) * seen.unit
+    likelihood = seen.likelihood
+    residual = math.sqrt(likelihood.cost / likelihood.count) * seen.unit
     exact = asked.noise == 0 or (seen.series is None and seen.floor > 0)
     if asked.noise is None and seen.series is not None:
         expected, p = math.nan, 1.0
         if residual > _ROUNDED * seen.floor:
-            left = seen.series(found.x)
-            ratio = float(np.sum(np.diff(left, axis=0) ** 2) / np.sum(left**2))
-            p = float(scipy.stats.norm.sf((2 - ratio) * math.sqrt(left.size) / 2))
+            deviations = seen.series(likelihood.x)
+            ratio = float(np.sum(np.diff(deviations, axis=0) ** 2) / np.sum(deviations**2))
+            p = float(scipy.stats.norm.sf((2 - ratio) * math.sqrt(deviations.size) / 2))
     else:
-        expected = seen.unit * math.sqrt(found.spare / found.count)
-        p = float(scipy.stats.chi2.sf(found.cost, found.spare))
+        expected = seen.unit * math.sqrt(likelihood.spare / likelihood.count)
+        p = float(scipy.stats.chi2.sf(likelihood.cost, likelihood.spare))
         if exact:
             p = 1.0 if residual <= _ROUNDED * seen.floor else 0.0
     refuted = p < 1 - asked.level
@@ -210,27 +210,27 @@ def _why(seen: Evidence, residual: float, expected: float, p: float) -> str:
 
 
 def _answer(seen: Evidence, fit: Fit, asked: Question) -> Inference:
-    family, found, scale, noise = seen.family, seen.likelihood, seen.scale, asked.noise
-    best = family.values(found.x, scale)
-    at = {name: Quantity.around(family, name, scale, best[name]) for name in family.names}
-    margin = np.where(found.high - found.low <= 1, 0.2, 0.0)  # an edge is no lack of rank
-    inside = np.clip(found.x, found.low + margin, found.high - margin)
+    family, likelihood, scale, noise = seen.family, seen.likelihood, seen.scale, asked.noise
+    best = family.values(likelihood.x, scale)
+    quantities = {name: Quantity.around(family, name, scale, best[name]) for name in family.names}
+    margin = np.where(likelihood.high - likelihood.low <= 1, 0.2, 0.0)  # an edge is no lack of rank
+    inside = np.clip(likelihood.x, likelihood.low + margin, likelihood.high - margin)
     free = [name for name in family.names if name not in asked.known]
-    lost = [name for name in free if found.blind(inside, at[name])]
+    lost = [name for name in free if likelihood.blind(inside, quantities[name])]
     estimates: dict[str, Estimate] = {}
     for name in [name for name in free if name not in lost]:
-        ends = found.interval(at[name])
+        ends = likelihood.interval(quantities[name])
         if ends[0] <= 0 and ends[1] >= 1:
             lost.append(name)
         else:
-            low, high = map(at[name].value, ends)
+            low, high = map(quantities[name].value, ends)
             estimates[name] = Estimate(best[name], low, high, family.names[name])
     grid: Sequence[float] = [0.0, 0.25, 0.5, 2 / 3, 0.8, 1.0] if "gamma" in lost else []
     if "gamma" in estimates:
-        one = estimates["gamma"]
-        grid = np.linspace(at["gamma"].place(one.low), at["gamma"].place(one.high), 7).tolist()
-    found.near = [found.x]
-    points = [found.x, *(found.along(at["gamma"], place)[0] for place in grid)]
+        gamma = estimates["gamma"]
+        grid = np.linspace(quantities["gamma"].place(gamma.low), quantities["gamma"].place(gamma.high), 7).tolist()
+    likelihood.near = [likelihood.x]
+    points = [likelihood.x, *(likelihood.along(quantities["gamma"], place)[0] for place in grid)]
     fit, points, estimates = _by_cost(seen, fit, points, estimates)
     members = tuple(family.values(x, scale) for x in points)
     unidentified: tuple[Ambiguity, ...] = ()
@@ -238,12 +238,13 @@ def _answer(seen: Evidence, fit: Fit, asked: Question) -> Inference:
         finite = [values for values in members[1:] if math.isfinite(values.get("a", math.inf))] if family.plans else []
         pair = finite[: len(finite) // 2 + 1 : max(len(finite) // 2, 1)]
         unidentified = (Ambiguity(tuple(lost), family.relation, tuple(map(family.objective, pair)), family.parted),)
-    count = found.count if noise is not None or seen.series is None else found.spare
-    logl = -found.cost / (2 * found.unit) if found.noisy else -found.count / 2 * math.log(max(found.cost, 1e-300))
-    parameters = found.parameters
+    count = likelihood.count if noise is not None or seen.series is None else likelihood.spare
+    logl = (-likelihood.cost / (2 * likelihood.unit) if likelihood.noisy
+            else -likelihood.count / 2 * math.log(max(likelihood.cost, 1e-300)))  # fmt: skip
+    parameters = likelihood.parameters
     score = {"logL": logl, "parameters": float(parameters), "bic": parameters * math.log(max(count, 2)) - 2 * logl,
              "p_value": fit.p_value}  # fmt: skip
-    shown = None if seen.fitted is None else seen.fitted(found.x)
+    shown = None if seen.fitted is None else seen.fitted(likelihood.x)
     return Inference(
         family.name, estimates, unidentified, fit, score, members, seen.rates, shown, _warnings(seen, noise),
         law=family, loss=seen.loss,
@@ -251,13 +252,13 @@ def _answer(seen: Evidence, fit: Fit, asked: Question) -> Inference:
 
 
 def _warnings(seen: Evidence, noise: float | None) -> tuple[str, ...]:
-    said, found = [], seen.likelihood
-    if seen.series is not None and found.count < 20 and noise != 0:
-        said.append(f"intervals from {found.count} numbers: their coverage is only nominal")
+    warnings, likelihood = [], seen.likelihood
+    if seen.series is not None and likelihood.count < 20 and noise != 0:
+        warnings.append(f"intervals from {likelihood.count} numbers: their coverage is only nominal")
     if seen.rates is not None and seen.step * np.max(np.asarray(seen.rates.r)) > 0.3:
-        said.append("the fastest mode moves by more than .3 of itself between times: where these are a learner's own "
-                    "steps, h·m/(1 − m) against the factor m is the exact line (book: I12)")  # fmt: skip
-    return tuple(said)
+        warnings.append("the fastest mode moves by more than .3 of itself between times: where these are a learner's "
+                        "own steps, h·m/(1 − m) against the factor m is the exact line (book: I12)")  # fmt: skip
+    return tuple(warnings)
 
 
 # ------------------------------------------------------------------------------------------------------------ J itself
@@ -274,17 +275,17 @@ def _by_cost(
     if seen.loss is None or not seen.family.moves or isinstance(seen.loss, Quadratic):
         return fit, points, estimates
     excess = [_excess(seen, x) for x in points]
-    good = [one <= error for one, error in excess]
+    good = [gap <= error for gap, error in excess]
     if not any(good):
-        said = f"by {excess[0][0]:.4g} (numerical error {excess[0][1]:.2g})" if excess[0][0] < math.inf else "elsewhere"
-        because = fit.because or f"J exceeds the optimum at these assumptions {said}"
+        text = f"by {excess[0][0]:.4g} (numerical error {excess[0][1]:.2g})" if excess[0][0] < math.inf else "elsewhere"
+        because = fit.because or f"J exceeds the optimum at these assumptions {text}"
         return replace(fit, refuted=True, because=because, excess=excess[0][0]), points, estimates
-    kept = [x for x, is_good in zip(points, good, strict=True) if is_good]
+    cheapest = [x for x, is_good in zip(points, good, strict=True) if is_good]
     if all(good) or "gamma" not in estimates:
-        return replace(fit, excess=excess[0][0]), kept, estimates
-    found = seen.likelihood
+        return replace(fit, excess=excess[0][0]), cheapest, estimates
+    likelihood = seen.likelihood
     at = Quantity.around(seen.family, "gamma", seen.scale, estimates["gamma"].value)
-    ends = [min(map(at, kept)), max(map(at, kept))]
+    ends = [min(map(at, cheapest)), max(map(at, cheapest))]
     for side, sign in ((0, -1), (1, 1)):
         beyond = [
             at(x) for x, is_good in zip(points, good, strict=True) if not is_good and sign * (at(x) - ends[side]) > 0
@@ -292,16 +293,16 @@ def _by_cost(
         far = min(beyond, key=lambda here: sign * here) if beyond else ends[side]
         while abs(far - ends[side]) > 1e-4:
             middle = (ends[side] + far) / 2
-            if _cheapest(seen, found.along(at, middle)[0]):
+            if _cheapest(seen, likelihood.along(at, middle)[0]):
                 ends[side] = middle
             else:
                 far = middle
     value = min(max(at(points[0]), ends[0]), ends[1])
-    best = points[0] if good[0] else found.along(at, value)[0]
+    best = points[0] if good[0] else likelihood.along(at, value)[0]
     low, high = map(at.value, ends)
     moved = seen.family.values(best, seen.scale)
-    told = {name: replace(old, value=moved[name]) for name, old in estimates.items()}
-    return replace(fit, excess=0.0), [best, *kept], told | {"gamma": replace(told["gamma"], low=low, high=high)}
+    new = {name: replace(old, value=moved[name]) for name, old in estimates.items()}
+    return replace(fit, excess=0.0), [best, *cheapest], new | {"gamma": replace(new["gamma"], low=low, high=high)}
 
 
 def _cheapest(seen: Evidence, x: Array) -> bool:
@@ -321,8 +322,8 @@ def _excess(seen: Evidence, x: Array) -> tuple[float, float]:
     best = solve(replace(seen.family.objective(values), k=seen.stakes), seen.loss, places[0], throw=False)
     later = times - times[0]
 
-    def away(one: Trajectory) -> float:
-        return float(np.max(np.abs(one(later) - places)))
+    def away(path: Trajectory) -> float:
+        return float(np.max(np.abs(path(later) - places)))
 
     own = min(best.candidates, key=away)
     if away(own) > 1e-3 * float(np.max(np.ptp(places, axis=0))):

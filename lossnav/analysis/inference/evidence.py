@@ -103,8 +103,8 @@ def of_rates(rates: Rates, asked: Question) -> Evidence:
     family, unit = asked.family, float(np.max(size))
 
     def residual(x: Array) -> Array:
-        found = (family.rates(h, family.values(x, scale)) - r) / size
-        return np.where(np.isfinite(found), found, _WILD)
+        deviations = (family.rates(h, family.values(x, scale)) - r) / size
+        return np.where(np.isfinite(deviations), deviations, _WILD)
 
     likelihood = replace(asked, noise=0.0).likelihood(scale, residual)
     return Evidence(likelihood, family, scale, unit, unit if not np.any(error) else 0.0, None, rates)
@@ -149,12 +149,12 @@ def of_modes(recordings: Sequence[Recording], loss: Quadratic, asked: Question) 
     unit, floor = asked.unit(max(float(np.max(np.abs(y - centre))) for _, _, y, centre in modes), _ROUNDING)
 
     def left(x: Array) -> list[Array]:
-        values, found = family.values(x, scale), []
+        values, deviations = family.values(x, scale), []
         for h, t, y, centre in modes:
             columns, away = family.columns(h, t, values), (y - centre * family.share(h, values)) / unit
             away = _beside(away, columns)
-            found += [away.real, away.imag] if np.iscomplexobj(y) else [away]
-        return found
+            deviations += [away.real, away.imag] if np.iscomplexobj(y) else [away]
+        return deviations
 
     def series(x: Array) -> Array:
         parts = left(x)
@@ -184,11 +184,11 @@ def of_metric(recordings: Sequence[Recording], loss: Quadratic, asked: Question)
     unit, floor = asked.unit(max(float(np.max(np.abs(y - minimum))) for _, y, _ in recordings), _ROUNDING)
 
     def left(x: Array) -> Array:
-        values, found = family.values(x, scale), []
+        values, deviations = family.values(x, scale), []
         for t, places, stakes in recordings:
             columns = family.fundamental(stakes * hessian, t, values).reshape(-1, loss.dim)
-            found.append(_beside((places - minimum).ravel() / unit, columns))
-        return np.concatenate(found)
+            deviations.append(_beside((places - minimum).ravel() / unit, columns))
+        return np.concatenate(deviations)
 
     def fitted(x: Array) -> tuple[Array, Array, Array]:
         t, places, _ = recordings[0]
@@ -232,8 +232,8 @@ def _rates_of(
         rate = math.exp(pace)
         column = np.exp(-rate * (t - t[0]))
         size = float(column @ away / (column @ column))
-        both = np.stack([column, -size * (t - t[0]) * column], axis=1)
-        spread = np.linalg.pinv(both.T @ both)[1, 1]
+        jacobian = np.stack([column, -size * (t - t[0]) * column], axis=1)
+        spread = np.linalg.pinv(jacobian.T @ jacobian)[1, 1]
         h.append(curvature)
         r.append(rate)
         error.append(sigma * math.sqrt(max(float(spread), 0.0)))
@@ -252,8 +252,8 @@ def of_curve(curve: Curve, asked: Question) -> Evidence:
 
     def left(x: Array) -> Array:
         values = family.values(x, scale)
-        found = loss - values["A"] * square / 2 + values["B"] * spent
-        return np.asarray((found - found.mean()) / unit)
+        deviations = loss - values["A"] * square / 2 + values["B"] * spent
+        return np.asarray((deviations - deviations.mean()) / unit)
 
     likelihood = asked.likelihood(scale, left, projected=1)
     return Evidence(likelihood, family, scale, unit, floor, lambda x: left(x)[:, None], None, None,
@@ -270,18 +270,18 @@ def of_extremals(recordings: Sequence[Recording], loss: Loss, asked: Question) -
         raise ValueError(f"family = {family.name!r} needs a losses.Quadratic, or rates")
     unit, floor = asked.unit(max(float(np.max(np.ptp(places, axis=0))) for _, places, _ in recordings), _SOLVED)
     span = max(float(t[-1] - t[0]) for t, _, _ in recordings)
-    seen = np.concatenate([np.abs(np.linalg.eigvalsh(loss.hessian(places))).ravel() for _, places, _ in recordings])
-    scale = Scale(float(np.median(seen)), 3 / span)
+    spectrum = np.concatenate([np.abs(np.linalg.eigvalsh(loss.hessian(places))).ravel() for _, places, _ in recordings])
+    scale = Scale(float(np.median(spectrum)), 3 / span)
     begun = _weak(recordings, loss, scale)
     values = family.values(np.append(begun, np.zeros(len(family.names) - 2)), scale)
-    every = []
+    candidates = []
     for rests in _rests(recordings, loss):
         parts = []
         for (t, places, stakes), rest in zip(recordings, rests, strict=True):
             late = lateness(family, values, stakes * np.linalg.eigvalsh(loss.hessian(rest)), span)
             parts.append(Extremal(family, scale, loss, stakes, rest, t, places, late))
-        every.append(_extremals(parts, asked, unit, begun))
-    best = min(every, key=lambda one: one.cost)
+        candidates.append(_extremals(parts, asked, unit, begun))
+    best = min(candidates, key=lambda candidate: candidate.cost)
     if not math.isfinite(best.cost) or best.cost >= _WILD**2:
         raise ValueError("path is far from every extremal that was tried, so that none can be fitted")
     cut = best.cost + float(scipy.stats.chi2.ppf(asked.level, 1)) * best.unit
@@ -294,7 +294,7 @@ def of_extremals(recordings: Sequence[Recording], loss: Loss, asked: Question) -
         return Evidence(likelihood, family, scale, unit, floor, series, None, loss,
                         lambda x: (t, places, places + series(x) * unit), stakes)  # fmt: skip
 
-    return [told(one) for one in every if one.cost <= cut]
+    return [told(candidate) for candidate in candidates if candidate.cost <= cut]
 
 
 def _extremals(parts: Sequence[Extremal], asked: Question, unit: float, begun: Array) -> Likelihood:
@@ -306,16 +306,16 @@ def _extremals(parts: Sequence[Extremal], asked: Question, unit: float, begun: A
         return np.append(np.arange(size), size + i * dim + np.arange(dim))
 
     def residual(x: Array) -> Array:
-        away = [part.solved(x[own(i)])[0] - part.places for i, part in enumerate(parts)]
-        whole = np.concatenate([one.ravel() for one in away]) / unit
-        return np.where(np.isfinite(whole), whole, _WILD)
+        gaps = [part.solved(x[own(i)])[0] - part.places for i, part in enumerate(parts)]
+        deviations = np.concatenate([gap.ravel() for gap in gaps]) / unit
+        return np.where(np.isfinite(deviations), deviations, _WILD)
 
     def jacobian(x: Array) -> Array:
         rows = []
         for i, part in enumerate(parts):
-            slopes = part.solved(x[own(i)])[1].reshape(-1, size + dim) / unit
-            rows.append(np.zeros((len(slopes), size + count * dim)))
-            rows[-1][:, own(i)] = slopes
+            derivatives = part.solved(x[own(i)])[1].reshape(-1, size + dim) / unit
+            rows.append(np.zeros((len(derivatives), size + count * dim)))
+            rows[-1][:, own(i)] = derivatives
         return np.nan_to_num(np.vstack(rows))
 
     low, high = family.box(scale)
@@ -345,8 +345,8 @@ def _weak(recordings: Sequence[Recording], loss: Loss, scale: Scale, *, apart: b
         pulls = [pull * own for own in np.eye(loss.dim)] if apart else [pull]
         parts = [*pulls, -(first * weight).T @ places, (second * weight).T @ places]
         rows.append(np.stack([part.ravel() for part in parts], axis=1))
-    whole = np.concatenate(rows)
-    (*gains, gamma), _ = scipy.optimize.nnls(whole[:, :-1], whole[:, -1])
+    system = np.concatenate(rows)
+    (*gains, gamma), _ = scipy.optimize.nnls(system[:, :-1], system[:, -1])
     a = gains[0]
     pace = scale.rate if a == 0 else slow_rate(scale.curvature, a, gamma)
     pace = float(np.clip(pace, scale.rate / 30, 30 * scale.rate))

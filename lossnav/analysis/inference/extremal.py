@@ -61,10 +61,10 @@ class Extremal:
         weight = (-1.0) ** np.arange(_NODES)
         weight[[0, -1]] /= 2
         gap = nodes[:, None] - nodes + np.eye(_NODES)
-        slope = weight / weight[:, None] / gap
-        np.fill_diagonal(slope, 0.0)
-        np.fill_diagonal(slope, -slope.sum(axis=1))
-        self._slope, self._bend = slope, slope @ slope
+        derivative = weight / weight[:, None] / gap
+        np.fill_diagonal(derivative, 0.0)
+        np.fill_diagonal(derivative, -derivative.sum(axis=1))
+        self._slope, self._bend = derivative, derivative @ derivative
         away = (self.times - self.times[0])[:, None] - nodes
         hit = np.abs(away) < 1e-12 * end
         share = weight / np.where(hit, 1.0, away)
@@ -106,9 +106,9 @@ class Extremal:
         sides[:dim, size:] = -np.eye(dim)
         # The last step was of 1e-10: its factors are those of the path.
         by = -scipy.linalg.lu_solve(factors, sides, check_finite=False).reshape(_NODES, dim, len(x))
-        places, slopes = self._to_times @ path, np.tensordot(self._to_times, by, 1)
-        self._last = (x.tobytes(), places, slopes)
-        return places, slopes
+        places, derivatives = self._to_times @ path, np.tensordot(self._to_times, by, 1)
+        self._last = (x.tobytes(), places, derivatives)
+        return places, derivatives
 
     def _laws(self, x: Array) -> _Laws:
         """Return what coordinates say: A, B, C, the start, where the path rests, and its law there."""
@@ -131,27 +131,27 @@ class Extremal:
         return rest, (vectors * rates) @ vectors.T
 
     def _equations(self, path: Array, laws: _Laws) -> Array:
-        left = (laws.a * self._bend - laws.b * self._slope) @ path - self.loss.gradient(path) - laws.c * path
-        left[0] = path[0] - laws.start
-        left[-1] = self._slope[-1] @ path + (path[-1] - laws.rest) @ laws.rates.T
-        return np.asarray(left)
+        residual = (laws.a * self._bend - laws.b * self._slope) @ path - self.loss.gradient(path) - laws.c * path
+        residual[0] = path[0] - laws.start
+        residual[-1] = self._slope[-1] @ path + (path[-1] - laws.rest) @ laws.rates.T
+        return np.asarray(residual)
 
     def _linear(self, laws: _Laws) -> Array:
         """Return the derivatives of the equations by the path without those of the loss, (nodes, D, nodes, D)."""
         eye = np.eye(self.loss.dim)
-        found = np.multiply.outer(laws.a * self._bend - laws.b * self._slope, eye).swapaxes(1, 2)
+        jacobian = np.multiply.outer(laws.a * self._bend - laws.b * self._slope, eye).swapaxes(1, 2)
         each = np.arange(_NODES)
-        found[each, :, each, :] -= laws.c * eye
-        found[0], found[-1] = 0.0, np.multiply.outer(self._slope[-1], eye).swapaxes(0, 1)
-        found[0, :, 0, :] = eye
-        found[-1, :, -1, :] += laws.rates
-        return np.ascontiguousarray(found)
+        jacobian[each, :, each, :] -= laws.c * eye
+        jacobian[0], jacobian[-1] = 0.0, np.multiply.outer(self._slope[-1], eye).swapaxes(0, 1)
+        jacobian[0, :, 0, :] = eye
+        jacobian[-1, :, -1, :] += laws.rates
+        return np.ascontiguousarray(jacobian)
 
     def _matrix(self, path: Array, linear: Array) -> Array:
         """Return all of them, shape (nodes·D, nodes·D)."""
-        found, inner = linear.copy(), np.arange(1, _NODES - 1)
-        found[inner, :, inner, :] -= self.loss.hessian(path[1:-1])
-        return found.reshape(path.size, path.size)
+        jacobian, inner = linear.copy(), np.arange(1, _NODES - 1)
+        jacobian[inner, :, inner, :] -= self.loss.hessian(path[1:-1])
+        return jacobian.reshape(path.size, path.size)
 
 
 def lateness(family: Planner, values: dict[str, float], curvature: Array, span: float) -> float:

@@ -90,22 +90,22 @@ class Planner:
         left = 1 - more.get("j", 0.0)  # what decay leaves of r(r + γ) for the loss
         below = v * ((1 - u) * v + u * scale.rate) * left  # (1 − u)·v(v + γ)
         a, b, c = h * (1 - u) / below, h * u * scale.rate / below, h * (1 - left) / left
-        found = {"gamma": _over(b, a), "a": _over(1.0, a), "A": a, "B": b, "C": c}
+        values = {"gamma": _over(b, a), "a": _over(1.0, a), "A": a, "B": b, "C": c}
         if "j" in more:
-            found["j"] = 2 * c / (b + math.sqrt(b * b + 4 * a * c)) if c else 0.0
+            values["j"] = 2 * c / (b + math.sqrt(b * b + 4 * a * c)) if c else 0.0
         if "q" in more:
-            found["q"] = more["q"] * scale.rate
+            values["q"] = more["q"] * scale.rate
         if "T" in more:
             paid = more["c"] / max(1 - more["c"], 1e-9) * v / h
-            found |= {"T": scale.end / (1 - more["T"]), "c": paid * a, "Q": paid}
-        return found
+            values |= {"T": scale.end / (1 - more["T"]), "c": paid * a, "Q": paid}
+        return values
 
     def rates(self, h: Array, values: Values) -> Array:
         """Return r for each curvature, shape of h; NaN where there is none."""
         pull = h + values["C"]
         with np.errstate(invalid="ignore", divide="ignore"):
-            found = 2 * pull / (values["B"] + np.sqrt(values["B"] ** 2 + 4 * values["A"] * pull))
-        return np.where(pull == 0, 0.0, found)
+            rates = 2 * pull / (values["B"] + np.sqrt(values["B"] ** 2 + 4 * values["A"] * pull))
+        return np.where(pull == 0, 0.0, rates)
 
     def columns(self, h: float, t: Array, values: Values) -> Array:
         """Return what a mode's path is a sum of, beside where it ends: shape (N, m)."""
@@ -164,8 +164,8 @@ class Measured(Planner):
         """Return what maps the first place about the minimum to the others, shape (N, D, D)."""
         width = self.metric(values) ** -0.5
         curvature, vectors = np.linalg.eigh(width[:, None] * hessian * width)
-        left = np.exp(-np.outer(t - t[0], self.rates(curvature, values)))
-        return np.einsum("di,ni,ei->nde", width[:, None] * vectors, left, vectors / width[:, None])
+        decay = np.exp(-np.outer(t - t[0], self.rates(curvature, values)))
+        return np.einsum("di,ni,ei->nde", width[:, None] * vectors, decay, vectors / width[:, None])
 
     def objective(self, values: Values) -> Objective:
         return replace(super().objective(values), metric=np.diag(self.metric(values)))
@@ -219,9 +219,9 @@ class Hyperbolic(Planner):
         r = np.sqrt(pull)  # without a discount
         for _ in range(12):  # Newton's method for ln ah over ln r, whose slope is from 1 to 2
             transform = _laplace(2 * r, values["alpha"])
-            found = r / transform - r * r
-            bend = 1 / transform - 2 * r * (transform - 0.5 / r) / (values["alpha"] * transform**2) - 2 * r
-            r = r * np.exp(np.log(pull / found) * found / (r * bend))
+            ah_at_r = r / transform - r * r
+            derivative = 1 / transform - 2 * r * (transform - 0.5 / r) / (values["alpha"] * transform**2) - 2 * r
+            r = r * np.exp(np.log(pull / ah_at_r) * ah_at_r / (r * derivative))
         return np.asarray(r)
 
 
@@ -261,7 +261,7 @@ _EVERY = (
     ),
     Hyperbolic("hyperbolic", {"alpha": "1/T", "a": "u²/ℓT²"}, _LAPLACE, plans=False, parted="another curvature"),
 )  # fmt: skip
-FAMILIES: dict[str, Planner] = {one.name: one for one in _EVERY}
+FAMILIES: dict[str, Planner] = {family.name: family for family in _EVERY}
 """By name."""
 
 

@@ -52,9 +52,9 @@ class Likelihood:
 
     def __post_init__(self) -> None:
         begin = [self._to(x, self.held) for x in self.starts]
-        begun = sorted((_square(self.residual(x)), i) for i, x in enumerate(begin) if np.all(np.isfinite(x)))
-        found = [self.fit(begin[i], self.held) for _, i in begun[:3]]
-        self.x, self.cost = min(found, key=lambda pair: pair[1])
+        ranked = sorted((_square(self.residual(x)), i) for i, x in enumerate(begin) if np.all(np.isfinite(x)))
+        fits = [self.fit(begin[i], self.held) for _, i in ranked[:3]]
+        self.x, self.cost = min(fits, key=lambda pair: pair[1])
         self.count = len(self.residual(self.x))
         self.near = [self.x]
 
@@ -70,12 +70,12 @@ class Likelihood:
         deviations = self.residual(x)
         cost, damping = _square(deviations), 1e-3
         for _ in range(80 if math.isfinite(cost) else 0):
-            slopes, ways = self.slopes(x), self._ways(held, x)
-            pull = ways @ (ways.T @ (slopes.T @ deviations))
-            bound = ((x <= self.low) & (pull > 0)) | ((x >= self.high) & (pull < 0))
+            jacobian, ways = self.slopes(x), self._ways(held, x)
+            gradient = ways @ (ways.T @ (jacobian.T @ deviations))
+            bound = ((x <= self.low) & (gradient > 0)) | ((x >= self.high) & (gradient < 0))
             if bound.any():
                 ways = self._ways(lambda y, b=bound: np.append(held(y), y[b]), x)  # type: ignore[misc]
-            tangent = slopes @ ways
+            tangent = jacobian @ ways
             size = np.linalg.norm(tangent, axis=0)
             if not size.any():
                 break
@@ -127,11 +127,11 @@ class Likelihood:
     def blind(self, x: Array, quantity: Quantity) -> bool:
         """Say whether a quantity changes along a direction in which the record does not: rank before estimate."""
         ways = self._ways(self.held, x)
-        slopes = self.slopes(x) @ ways
-        size = np.linalg.norm(slopes, axis=0)
-        slopes[:, size < RANK * np.max(size)] = 0.0
+        jacobian = self.slopes(x) @ ways
+        size = np.linalg.norm(jacobian, axis=0)
+        jacobian[:, size < RANK * np.max(size)] = 0.0
         size = np.maximum(size, RANK * np.max(size))
-        _, values, rows = np.linalg.svd(slopes / size)
+        _, values, rows = np.linalg.svd(jacobian / size)
         unseen = rows[np.append(values, np.zeros(len(rows) - len(values))) <= RANK] / size
         if not len(unseen):
             return False
@@ -160,9 +160,9 @@ class Likelihood:
         Where that is more than ``enough``, another basin may hold a better fit: further coordinates begin anew.
         """
         nearest = min(self.near, key=lambda x: abs(quantity(x) - place))
-        others = {tuple(x[2:]): np.append(nearest[:2], x[2:]) for x in self.starts if len(x) > 2}
+        other_starts = {tuple(x[2:]): np.append(nearest[:2], x[2:]) for x in self.starts if len(x) > 2}
         best, worse = nearest, math.inf
-        for start in (nearest, *others.values()):
+        for start in (nearest, *other_starts.values()):
             x, cost = self.fit(start, lambda x: np.append(self.held(x), quantity(x) - place), 1e-4 * self.unit)
             if math.isfinite(cost):
                 self.near.append(x)
@@ -219,13 +219,13 @@ class Likelihood:
     def _width(self, quantity: Quantity) -> float:
         """Return the standard deviation of a quantity's place, as the curvature at the best fit has it."""
         ways = self._ways(self.held, self.x)
-        slopes = self.slopes(self.x) @ ways
-        size = np.maximum(np.linalg.norm(slopes, axis=0), 1e-300)
+        jacobian = self.slopes(self.x) @ ways
+        size = np.maximum(np.linalg.norm(jacobian, axis=0), 1e-300)
         gradient = self._differences(lambda y: np.array([quantity(y)]), self.x)[0] @ ways / size
-        whole = np.linalg.pinv(slopes / size, rcond=1e-9)
-        return float(np.clip(math.sqrt(self.unit) * np.linalg.norm(gradient @ whole), 1e-14, 0.3))
+        inverse = np.linalg.pinv(jacobian / size, rcond=1e-9)
+        return float(np.clip(math.sqrt(self.unit) * np.linalg.norm(gradient @ inverse), 1e-14, 0.3))
 
 
 def _square(deviations: Array) -> float:
-    found = float(deviations @ deviations)
-    return found if math.isfinite(found) else math.inf
+    total = float(deviations @ deviations)
+    return total if math.isfinite(total) else math.inf

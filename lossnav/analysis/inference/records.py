@@ -94,9 +94,9 @@ class Curve:
             return np.asarray(columns @ np.linalg.lstsq(columns, loss, rcond=None)[0] - loss)
 
         starts = [np.log(np.geomspace(s / span, 30 * s / span, number)) for s in (0.3, 1.0, 3.0)]
-        found = min((scipy.optimize.least_squares(left, s, xtol=1e-15, ftol=1e-15, gtol=1e-15) for s in starts),
-                    key=lambda fit: fit.cost)  # fmt: skip
-        return np.sort(np.exp(found.x))
+        best = min((scipy.optimize.least_squares(left, s, xtol=1e-15, ftol=1e-15, gtol=1e-15) for s in starts),
+                   key=lambda fit: fit.cost)  # fmt: skip
+        return np.sort(np.exp(best.x))
 
     def discount_bound(self) -> float:
         r"""Return what a learner's discount lies below, whatever metric it has and however that depends on the place.
@@ -121,18 +121,18 @@ def discount_bound(t: Array, losses: Array) -> float:
     tops = above.max(axis=1, keepdims=True)
     if np.any(tops <= 0) or np.any(above < -_LEFT * tops):
         return 0.0
-    told = np.maximum.accumulate((above > _LEFT * tops)[:, ::-1], axis=1)[:, ::-1]
-    steps, slopes = np.diff(t), np.diff(losses, axis=1) / np.diff(t)
+    judged = np.maximum.accumulate((above > _LEFT * tops)[:, ::-1], axis=1)[:, ::-1]
+    steps, derivatives = np.diff(t), np.diff(losses, axis=1) / np.diff(t)
 
     def least(gamma: Array) -> Array:
         """Return the least excess, −∫e^{−2γ(s−t)}L′ds over the loss, of each discount."""
-        found, held = np.full(len(gamma), np.inf), np.zeros((len(losses), len(gamma)))
+        lowest, integral = np.full(len(gamma), np.inf), np.zeros((len(losses), len(gamma)))
         for i in range(len(steps) - 1, -1, -1):
             fade = np.expm1(-2 * gamma * steps[i])
-            held = (1 + fade) * held + slopes[:, i, None] * fade / (2 * gamma)
-            if np.any(told[:, i]):
-                found = np.minimum(found, (held / above[:, i, None])[told[:, i]].min(axis=0))
-        return found
+            integral = (1 + fade) * integral + derivatives[:, i, None] * fade / (2 * gamma)
+            if np.any(judged[:, i]):
+                lowest = np.minimum(lowest, (integral / above[:, i, None])[judged[:, i]].min(axis=0))
+        return lowest
 
     low, high = 1e-6 / (t[-1] - t[0]), 1e3 / steps.min()
     if least(np.array([high]))[0] > 0:

@@ -144,24 +144,25 @@ class Inference(Shown):
         Raises:
             ValueError: not exactly one is given, it is out of range, or the family does not say it.
         """
-        given = {name: value for name, value in (("stakes", stakes), ("announced", announced), ("deadline", deadline),
-                                                 ("start", start)) if value is not None}  # fmt: skip
-        if len(given) != 1:
+        arguments = {name: value for name, value in (("stakes", stakes), ("announced", announced),
+                                                     ("deadline", deadline), ("start", start))
+                     if value is not None}  # fmt: skip
+        if len(arguments) != 1:
             raise ValueError("give exactly one of stakes, announced, deadline and start")
-        if self.law is None or not self.members or (self.family != "planner" and "stakes" not in given):
-            raise ValueError(f"family = {self.family!r} does not say what follows from {next(iter(given))}")
+        if self.law is None or not self.members or (self.family != "planner" and "stakes" not in arguments):
+            raise ValueError(f"family = {self.family!r} does not say what follows from {next(iter(arguments))}")
         if start is not None:
             if self.loss is None:
                 raise ValueError("start is given, but the record has no loss")
             begin, law = _checks.array("start", start, shape=(self.loss.dim,)), self.law
-            finite = [law.objective(values) for values in self.members if math.isfinite(values["a"])]
-            found = np.array([optimal_velocity(one, self.loss, begin) for one in finite])
-            return np.stack([found.min(axis=0), found.max(axis=0)])
+            objectives = [law.objective(values) for values in self.members if math.isfinite(values["a"])]
+            predictions = np.array([optimal_velocity(objective, self.loss, begin) for objective in objectives])
+            return np.stack([predictions.min(axis=0), predictions.max(axis=0)])
         if self.rates is None:
-            raise ValueError(f"{next(iter(given))} is given, but no single modes were seen")
-        name, number = next((name, _checks.positive(name, value)) for name, value in given.items())
-        found = np.array([self._mode(name, number, values) for values in self.members])
-        return np.stack([found.min(axis=0), found.max(axis=0)])
+            raise ValueError(f"{next(iter(arguments))} is given, but no single modes were seen")
+        name, number = next((name, _checks.positive(name, value)) for name, value in arguments.items())
+        predictions = np.array([self._mode(name, number, values) for values in self.members])
+        return np.stack([predictions.min(axis=0), predictions.max(axis=0)])
 
     def _mode(self, name: str, number: float, values: Values) -> Array:
         assert self.law is not None and self.rates is not None
@@ -178,15 +179,15 @@ class Inference(Shown):
 
     def compare(self) -> list[dict[str, Any]]:
         """Return the families that were asked, best BIC first: family, logL, parameters, bic, p_value, refuted."""
-        every = sorted((self, *self.others), key=lambda one: one.score["bic"])
-        return [{"family": one.family, **one.score, "refuted": one.fit.refuted} for one in every]
+        answers = sorted((self, *self.others), key=lambda answer: answer.score["bic"])
+        return [{"family": answer.family, **answer.score, "refuted": answer.fit.refuted} for answer in answers]
 
     def _facts(self) -> dict[str, Any]:
-        numbers = {f"{name}_{end}": getattr(one, end) for name, one in self.estimates.items()
+        numbers = {f"{name}_{end}": getattr(estimate, end) for name, estimate in self.estimates.items()
                    for end in ("value", "low", "high")}  # fmt: skip
         return {"family": self.family, **numbers, "refuted": self.fit.refuted, "because": self.fit.because,
                 "p_value": self.fit.p_value, "excess": self.fit.excess, "rule": self.rule,
-                "unidentified": [", ".join(one.names) for one in self.unidentified]}  # fmt: skip
+                "unidentified": [", ".join(ambiguity.names) for ambiguity in self.unidentified]}  # fmt: skip
 
     def _columns(self) -> dict[str, Array]:
         if self.rates is None:
@@ -197,8 +198,8 @@ class Inference(Shown):
         return {"h": np.asarray(self.rates.h), "r": np.asarray(self.rates.r), "error": np.asarray(self.rates.error)}
 
     def __repr__(self) -> str:
-        said = [self.rule] if self.rule else []
-        said += [f"{name} = {one}" for name, one in self.estimates.items()]
-        said += [f"{', '.join(one.names)} not identified: {one.relation}" for one in self.unidentified]
-        said += [f"refuted: {self.fit.because}"] if self.fit.refuted else []
-        return f"Inference({self.family}: {'; '.join(said)})"
+        parts = [self.rule] if self.rule else []
+        parts += [f"{name} = {estimate}" for name, estimate in self.estimates.items()]
+        parts += [f"{', '.join(unclear.names)} not identified: {unclear.relation}" for unclear in self.unidentified]
+        parts += [f"refuted: {self.fit.because}"] if self.fit.refuted else []
+        return f"Inference({self.family}: {'; '.join(parts)})"

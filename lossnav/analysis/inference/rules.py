@@ -37,10 +37,10 @@ def read(record: Steps | Gram, level: float) -> Inference:
     moved = np.diff(theta, axis=0)
     exact, rank = (_SINGLE, _SINGLE) if record.single else (_EXACT, _RANK)
     least = math.inf
-    for reading in (_linear, _scheduled, _averaged):
-        found = reading(theta, g, moved, exact, rank)
-        if found is not None:
-            rule, numbers, residual = found
+    for reader in (_linear, _scheduled, _averaged):
+        reading = reader(theta, g, moved, exact, rank)
+        if reading is not None:
+            rule, numbers, residual = reading
             if residual <= exact:
                 return _said(rule, numbers, residual, exact)
             least = min(least, residual)
@@ -74,9 +74,9 @@ def _solve(columns: list[Array], goal: Array, rank: float) -> tuple[Array, float
         return None
     if np.linalg.svd(matrix / size, compute_uv=False)[-1] <= rank:
         return None
-    found = np.linalg.lstsq(matrix / size, goal.ravel(), rcond=None)[0]
-    away = float(np.linalg.norm(goal.ravel() - matrix / size @ found))
-    return found / size, away / max(float(np.linalg.norm(goal)), 1e-300)
+    coefficients = np.linalg.lstsq(matrix / size, goal.ravel(), rcond=None)[0]
+    residual = float(np.linalg.norm(goal.ravel() - matrix / size @ coefficients))
+    return coefficients / size, residual / max(float(np.linalg.norm(goal)), 1e-300)
 
 
 def _linear(theta: Array, g: Array, moved: Array, exact: float, rank: float) -> Reading | None:
@@ -113,17 +113,17 @@ def _named(by: Mapping[str, float], residual: float, exact: float) -> Reading:
 def _scheduled(theta: Array, g: Array, moved: Array, exact: float, rank: float) -> Reading | None:
     """Read each step by itself as a multiple of the gradient, and of the last step."""
     for names in (("g",), ("g", "last")):
-        found, away = [], 0.0
+        coefficients, squared_error = [], 0.0
         for t in range(1, len(g)):
             solved = _solve([{"g": g[t], "last": moved[t - 1]}[name] for name in names], moved[t], rank)
             if solved is not None:
-                found.append(solved[0])
-                away += (solved[1] * float(np.linalg.norm(moved[t]))) ** 2
-        if len(found) < len(g) / 2 or g.shape[1] < 2 * len(names):
+                coefficients.append(solved[0])
+                squared_error += (solved[1] * float(np.linalg.norm(moved[t]))) ** 2
+        if len(coefficients) < len(g) / 2 or g.shape[1] < 2 * len(names):
             continue
-        residual = math.sqrt(away) / float(np.linalg.norm(moved[1:]))
+        residual = math.sqrt(squared_error) / float(np.linalg.norm(moved[1:]))
         if residual <= exact:
-            rates = -np.array(found)[:, 0]
+            rates = -np.array(coefficients)[:, 0]
             lengths = np.linalg.norm(moved, axis=1)
             steady = float(np.mean(np.abs(lengths / np.median(lengths) - 1) < 1e-5))
             rule = "gradient descent with a schedule" if len(names) == 1 else "heavy ball with a schedule"
@@ -145,19 +145,19 @@ def _averaged(theta: Array, g: Array, moved: Array, exact: float, rank: float) -
     some = np.linspace(0, g.shape[1] - 1, min(g.shape[1], _ENTRIES)).astype(int)
     least = math.inf
     for each in (False, True):
-        begun: list[tuple[float, Array, bool]] = []
+        searches: list[tuple[float, Array, bool]] = []
         for start in _AVERAGES:
-            begun += [_search(theta[:, some], g[:, some], moved[:, some], start, corrected, each)
-                      for corrected in (True, False)]  # fmt: skip
-            if min(begun, key=lambda one: one[0])[0] <= _FOUND:
+            searches += [_search(theta[:, some], g[:, some], moved[:, some], start, corrected, each)
+                         for corrected in (True, False)]  # fmt: skip
+            if min(searches, key=lambda search: search[0])[0] <= _FOUND:
                 break
-        _, x, corrected = min(begun, key=lambda one: one[0])
+        _, x, corrected = min(searches, key=lambda search: search[0])
         x = _fit(theta, g, moved, x, corrected, each)
         forgetful = np.append(x[:2] < 1e-3, [False, False])
         if forgetful.any():  # a bound is reached slowly
             x = _fit(theta, g, moved, np.where(forgetful, 0.0, x), corrected, each)
-        left, rates, decay = _project(theta, g, moved, x, corrected, each)
-        residual = float(np.linalg.norm(left))
+        deviations, rates, decay = _project(theta, g, moved, x, corrected, each)
+        residual = float(np.linalg.norm(deviations))
         least = min(least, residual)
         if residual <= max(exact, _SEARCHED):
             break
@@ -200,16 +200,16 @@ def _fit(theta: Array, g: Array, moved: Array, x: Array, corrected: bool, each: 
     low, high = (np.array(end)[free] for end in _BOX)
 
     def whole(y: Array) -> Array:
-        found = x.copy()
-        found[free] = y
-        return found
+        full = x.copy()
+        full[free] = y
+        return full
 
-    found = scipy.optimize.least_squares(
+    solution = scipy.optimize.least_squares(
         lambda y: _project(theta, g, moved, whole(y), corrected, each)[0], x[free],
         lambda y: _slopes(theta, g, moved, whole(y), corrected, each)[:, free], bounds=(low, high),
         x_scale=np.array([0.1, 0.1, 0.1, 1.0])[free], xtol=1e-15, ftol=1e-10, gtol=1e-15, max_nfev=60,
     )  # fmt: skip
-    return whole(found.x)
+    return whole(solution.x)
 
 
 def _direction(g: Array, x: Array, corrected: bool) -> Array:
@@ -249,8 +249,8 @@ def _amounts(theta: Array, moved: Array, direction: Array, each: bool) -> tuple[
         return -np.sum(moved * direction, axis=1) / np.maximum(np.sum(direction**2, axis=1), 1e-300), 0.0
     columns = np.stack([direction.ravel(), theta[:-1].ravel()], axis=1)
     size = np.maximum(np.linalg.norm(columns, axis=0), 1e-300)
-    found = np.linalg.lstsq(columns / size, moved.ravel(), rcond=None)[0] / size
-    return np.full(len(moved), -found[0]), -float(found[1])
+    coefficients = np.linalg.lstsq(columns / size, moved.ravel(), rcond=None)[0] / size
+    return np.full(len(moved), -coefficients[0]), -float(coefficients[1])
 
 
 def _project(theta: Array, g: Array, moved: Array, x: Array, corrected: bool, each: bool
@@ -258,8 +258,8 @@ def _project(theta: Array, g: Array, moved: Array, x: Array, corrected: bool, ea
     """Return relative deviations, shape (N·D,), the rate of each step, (N,), and what is taken of the weights."""
     direction = _direction(g, x, corrected)
     rates, decay = _amounts(theta, moved, direction, each)
-    left = moved + rates[:, None] * direction + decay * theta[:-1]
-    return (left / np.linalg.norm(moved)).ravel(), rates, decay
+    deviations = moved + rates[:, None] * direction + decay * theta[:-1]
+    return (deviations / np.linalg.norm(moved)).ravel(), rates, decay
 
 
 def _slopes(theta: Array, g: Array, moved: Array, x: Array, corrected: bool, each: bool) -> Array:
@@ -270,33 +270,33 @@ def _slopes(theta: Array, g: Array, moved: Array, x: Array, corrected: bool, eac
     """
     direction, weights = _direction(g, x, corrected), theta[:-1]
     rates, decay = _amounts(theta, moved, direction, each)
-    left = moved + rates[:, None] * direction + decay * weights
+    deviations = moved + rates[:, None] * direction + decay * weights
     square = np.maximum(np.sum(direction**2, axis=1), 1e-300)
     columns = np.stack([direction.ravel(), weights.ravel()], axis=1)
     size = np.maximum(np.linalg.norm(columns, axis=0), 1e-300)
     columns = columns / size
     inverse = np.linalg.pinv(columns.T @ columns, rcond=1e-14, hermitian=True)
-    found = []
+    derivatives = []
     for turned in _turned(g, x, corrected):
-        slope = rates[:, None] * turned
+        derivative = rates[:, None] * turned
         if each:
-            away = np.sum(turned * left + direction * slope, axis=1)
-            slope = slope - (away / square)[:, None] * direction
+            away = np.sum(turned * deviations + direction * derivative, axis=1)
+            derivative = derivative - (away / square)[:, None] * direction
         else:
-            pull = columns.T @ slope.ravel() + np.array([np.sum(turned * left) / size[0], 0.0])
-            slope = slope - (columns @ (inverse @ pull)).reshape(slope.shape)
-        found.append((slope / np.linalg.norm(moved)).ravel())
-    return np.stack(found, axis=1)
+            pull = columns.T @ derivative.ravel() + np.array([np.sum(turned * deviations) / size[0], 0.0])
+            derivative = derivative - (columns @ (inverse @ pull)).reshape(derivative.shape)
+        derivatives.append((derivative / np.linalg.norm(moved)).ravel())
+    return np.stack(derivatives, axis=1)
 
 
 def _constant(moved: Array, shapes: object) -> str:
     """Say what is the same in all steps of a rule that is none of those listed."""
-    said, sizes, lengths = [], np.abs(moved), np.linalg.norm(moved, axis=1)
+    facts, sizes, lengths = [], np.abs(moved), np.linalg.norm(moved, axis=1)
     middle = np.maximum(np.median(sizes, axis=1, keepdims=True), 1e-300)
     if np.mean(np.abs(sizes / middle - 1) < 1e-4) > 0.95:
-        said.append("all entries of a step are equal in size")
+        facts.append("all entries of a step are equal in size")
     if np.mean(np.abs(lengths / max(float(np.median(lengths)), 1e-300) - 1) < 1e-4) > 0.95:
-        said.append("all steps have one length")
+        facts.append("all steps have one length")
     at = 0
     for shape in shapes or ():  # type: ignore[attr-defined]
         count = math.prod(shape)
@@ -304,10 +304,10 @@ def _constant(moved: Array, shapes: object) -> str:
             values = np.linalg.svd(moved[:, at : at + count].reshape(-1, *shape), compute_uv=False)
             low, high = np.quantile(values / np.maximum(np.median(values, axis=1, keepdims=True), 1e-300), [0.1, 0.9])
             if high < 2 * low:
-                said.append(f"singular values of a {shape[0]}×{shape[1]} step lie within {low:.2f}–{high:.2f} of their "
-                            "median")  # fmt: skip
+                facts.append(f"singular values of a {shape[0]}×{shape[1]} step lie within {low:.2f}–{high:.2f} of "
+                             "their median")  # fmt: skip
         at += count
-    return "no rule of the listed makes these steps" + (f"; {', and '.join(said)}" if said else "")
+    return "no rule of the listed makes these steps" + (f"; {', and '.join(facts)}" if facts else "")
 
 
 def _unseen(record: Steps, level: float) -> Inference:
@@ -320,22 +320,22 @@ def _unseen(record: Steps, level: float) -> Inference:
     moved, g = np.diff(record.weights, axis=0), np.asarray(record.gradients)
     z = g if record.instruments is None else np.asarray(record.instruments)
     columns, partners = ([moved[:-1], part[1:]] for part in (g, z))
-    found, covariance, left = _regressed(columns, partners, moved[1:])
-    past = np.cumsum(np.vstack([np.zeros((_MEMORY + 1, g.shape[1])), left]), axis=0)
+    coefficients, covariance, deviations = _regressed(columns, partners, moved[1:])
+    past = np.cumsum(np.vstack([np.zeros((_MEMORY + 1, g.shape[1])), deviations]), axis=0)
     recent, weights = past[_MEMORY:-1] - past[: -_MEMORY - 1], np.asarray(record.weights)[1:-1]
-    more, spread, _ = _regressed([*columns, weights, g[:-1], recent], [*partners, weights, z[:-1], recent], left)
-    free = len(left) - len(more)
+    more, spread, _ = _regressed([*columns, weights, g[:-1], recent], [*partners, weights, z[:-1], recent], deviations)
+    free = len(deviations) - len(more)
     if free < len(more):
         raise ValueError(f"gradients has {len(g)} steps, but without the rule's own it must have at least 11")
-    (beta, rate), errors = found, np.sqrt(np.diag(covariance)) * scipy.stats.t.ppf((1 + level) / 2, free)
-    told = more[2:] @ np.linalg.pinv(spread[2:, 2:], rcond=_RANK, hermitian=True) @ more[2:]
-    residual = float(np.linalg.norm(left) / np.linalg.norm(moved[1:]))
+    (beta, rate), errors = coefficients, np.sqrt(np.diag(covariance)) * scipy.stats.t.ppf((1 + level) / 2, free)
+    wald = more[2:] @ np.linalg.pinv(spread[2:, 2:], rcond=_RANK, hermitian=True) @ more[2:]
+    residual = float(np.linalg.norm(deviations) / np.linalg.norm(moved[1:]))
     rounding = residual <= (_SINGLE if record.single else _EXACT)
-    p = 1.0 if rounding else float(scipy.stats.f.sf(told / 3, 3, free))
+    p = 1.0 if rounding else float(scipy.stats.f.sf(wald / 3, 3, free))
     numbers = {"lr": (-rate, -rate - errors[1], -rate + errors[1]), "beta": (beta, beta - errors[0], beta + errors[0])}
     refuted = p < 1 - level
-    said = "what came before tells more of a step than a heavy ball and batches drawn by themselves leave"
-    fit = Fit(residual, math.nan, p, refuted, f"{said} (p = {p:.2g})" if refuted else "")
+    reason = "what came before tells more of a step than a heavy ball and batches drawn by themselves leave"
+    fit = Fit(residual, math.nan, p, refuted, f"{reason} (p = {p:.2g})" if refuted else "")
     rule = "gradient descent" if numbers["beta"][1] <= 0 <= numbers["beta"][2] else "heavy ball"
     return _answer(rule, numbers, fit)
 
@@ -346,14 +346,14 @@ def _regressed(columns: list[Array], partners: list[Array], goal: Array) -> tupl
     Entries of one step share its batch: steps are the clusters that errors are counted by.
     """
     x, z = np.stack(columns, axis=2), np.stack(partners, axis=2)
-    sizes, others = (np.maximum(np.linalg.norm(part, axis=(0, 1)), 1e-300) for part in (x, z))
-    x, z = x / sizes, z / others
+    x_sizes, z_sizes = (np.maximum(np.linalg.norm(part, axis=(0, 1)), 1e-300) for part in (x, z))
+    x, z = x / x_sizes, z / z_sizes
     inverse = np.linalg.pinv(np.einsum("ndi,ndj->ij", z, x), rcond=_RANK)
-    found = inverse @ np.einsum("ndi,nd->i", z, goal)
-    left = goal - x @ found
-    scores = np.einsum("ndi,nd->ni", z, left)
-    covariance = inverse @ (scores.T @ scores) @ inverse.T * len(goal) / max(len(goal) - len(found), 1)
-    return found / sizes, covariance / np.outer(sizes, sizes), left
+    coefficients = inverse @ np.einsum("ndi,nd->i", z, goal)
+    residuals = goal - x @ coefficients
+    scores = np.einsum("ndi,nd->ni", z, residuals)
+    covariance = inverse @ (scores.T @ scores) @ inverse.T * len(goal) / max(len(goal) - len(coefficients), 1)
+    return coefficients / x_sizes, covariance / np.outer(x_sizes, x_sizes), residuals
 
 
 def _of_products(seen: Gram) -> Inference:
@@ -379,5 +379,5 @@ def _of_products(seen: Gram) -> Inference:
         left = dd - 2 * (beta * dp + rate * dg) + beta * beta * pp + 2 * beta * rate * pg + rate * rate * gg
         rule, numbers = "heavy ball", {"lr": _point(float(rate)), "beta": _point(float(beta))}
     residual = max(left, 0.0) / dd
-    said = "inner products do not belong to a heavy ball: keep entries (watch's keep) to read another rule"
-    return _said(rule, numbers, residual, exact, said if residual > exact else "")
+    reason = "inner products do not belong to a heavy ball: keep entries (watch's keep) to read another rule"
+    return _said(rule, numbers, residual, exact, reason if residual > exact else "")

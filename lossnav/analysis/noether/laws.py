@@ -123,8 +123,8 @@ def limiting_radius(
     eta, beta = _rates(eta, beta)
     decay = _checks.positive("decay", decay)
     gain = _gain(eta * (1 + beta) / 2, 1 - beta, gradient_noise)
-    found = (gain * (1 - beta) / (4 * decay)) ** 0.25 * np.sqrt(norm)
-    return float(found) if norm.ndim == 0 else found
+    radius = (gain * (1 - beta) / (4 * decay)) ** 0.25 * np.sqrt(norm)
+    return float(radius) if norm.ndim == 0 else radius
 
 
 def radius_squared(
@@ -168,8 +168,8 @@ def radius_squared(
     m, mu = _checks.positive("mass", mass), _checks.positive("friction", friction)
     rate, gain = 4 * k / mu, _gain(m, mu, gradient_noise)
     grid = np.atleast_1d(times)
-    found = np.sqrt(np.exp(-rate * grid) * start**2 + gain * _average(grid, rate, gradient_norm_squared, times.ndim))
-    return float(found[0]) if times.ndim == 0 else found
+    r2 = np.sqrt(np.exp(-rate * grid) * start**2 + gain * _average(grid, rate, gradient_norm_squared, times.ndim))
+    return float(r2[0]) if times.ndim == 0 else r2
 
 
 def _average(grid: Array, rate: float, source: Any, ndim: int) -> Array:
@@ -189,11 +189,11 @@ def _average(grid: Array, rate: float, source: Any, ndim: int) -> Array:
         before = np.r_[values[0], values[:-1]]
         late = exp_moment(rate * steps, 1)  # ∫₀¹ x e^{−rate·step·(1−x)} dx
         parts = steps * (before * (exp_mean(rate * steps) - late) + values * late)
-    found, total = np.empty_like(grid), 0.0
+    integrals, total = np.empty_like(grid), 0.0
     for index, (part, step) in enumerate(zip(parts, steps, strict=True)):
         total = math.exp(-rate * step) * total + part
-        found[index] = total
-    return found
+        integrals[index] = total
+    return integrals
 
 
 def _piece(source: Callable[[float], float], start: float, end: float, rate: float) -> float:

@@ -66,9 +66,9 @@ def navigation_charge(path: Trajectory, field: Drift, t: ArrayLike) -> Any:
     points, slip, dim = _along(path, field, t)
     objective = path.objective
     metric = objective.metric_on(dim).matrix(points)
-    found = np.einsum("ti,tij,tj->t", slip, np.broadcast_to(metric, (len(points), dim, dim)), field(points))
-    found = np.exp(-objective.gamma * np.atleast_1d(np.asarray(t, dtype=float))) * found / objective.eta
-    return float(found[0]) if np.ndim(t) == 0 else found
+    charge = np.einsum("ti,tij,tj->t", slip, np.broadcast_to(metric, (len(points), dim, dim)), field(points))
+    charge = np.exp(-objective.gamma * np.atleast_1d(np.asarray(t, dtype=float))) * charge / objective.eta
+    return float(charge[0]) if np.ndim(t) == 0 else charge
 
 
 def navigation_breaking(path: Trajectory, field: Drift, t: ArrayLike) -> Breaking:
@@ -119,16 +119,16 @@ def defects(objective: Objective, loss: Loss, field: Drift, theta: ArrayLike) ->
 
 def _breaking(objective: Objective, loss: Loss, field: Drift, points: Array, slip: Array, dim: int) -> Breaking:
     metric = np.broadcast_to(objective.metric_on(dim).matrix(points), (len(points), dim, dim))
-    bent = np.einsum("ti,tij,tj->t", slip, _lie(objective, field, points, dim), slip) / (2 * objective.eta)
-    pushed = -np.einsum("ti,tij,tj->t", slip, metric, _bracket(objective, field, points)) / objective.eta
-    return Breaking(bent, pushed, objective.k * np.einsum("ti,ti->t", field(points), loss.gradient(points)))
+    metric_part = np.einsum("ti,tij,tj->t", slip, _lie(objective, field, points, dim), slip) / (2 * objective.eta)
+    drift_part = -np.einsum("ti,tij,tj->t", slip, metric, _bracket(objective, field, points)) / objective.eta
+    return Breaking(metric_part, drift_part, objective.k * np.einsum("ti,ti->t", field(points), loss.gradient(points)))
 
 
 def _lie(objective: Objective, field: Drift, points: Array, dim: int) -> Array:
     """Return 𝓛_ξG, shape (T, D, D): ξ^k ∂_kG_ij + G_kj ∂_iξ^k + G_ik ∂_jξ^k."""
-    ruler = objective.metric_on(dim)
-    stretched = np.broadcast_to(ruler.matrix(points), (len(points), dim, dim)) @ field.jacobian(points)
-    change = np.broadcast_to(ruler.derivative(points), (len(points), dim, dim, dim))
+    metric = objective.metric_on(dim)
+    stretched = np.broadcast_to(metric.matrix(points), (len(points), dim, dim)) @ field.jacobian(points)
+    change = np.broadcast_to(metric.derivative(points), (len(points), dim, dim, dim))
     moved = np.einsum("tijk,tk->tij", change, field(points))
     return moved + stretched + np.swapaxes(stretched, -1, -2)
 

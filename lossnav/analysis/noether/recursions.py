@@ -94,13 +94,13 @@ def discrete_translation(
     """
     eta, beta, decay, p, u = _start(initial, charge, eta, beta, decay)
     count = _checks.whole("steps", steps, low=1)
-    found = np.empty((2, count + 1, *p.shape))
-    found[:, 0] = p, u
+    states = np.empty((2, count + 1, *p.shape))
+    states[:, 0] = p, u
     for n in range(count):
         u = beta * u - decay * p
         p = p + eta * u
-        found[:, n + 1] = p, u
-    return found[0], found[1]
+        states[:, n + 1] = p, u
+    return states[0], states[1]
 
 
 def continuous_radius(
@@ -139,11 +139,11 @@ def continuous_radius(
     # In units of a step: η⟨q, q̇⟩ and η²|q̇|², beside r².
     m = (1 + beta) / 2
     step = scipy.linalg.expm(np.array([[0.0, 2.0, 0.0], [-eta * decay / m, -(1 - beta) / m, 1.0], [0.0] * 3]))[:2]
-    found = np.empty((2, len(source) + 1, *start.shape))
-    found[:, 0] = start, eta * u
+    states = np.empty((2, len(source) + 1, *start.shape))
+    states[:, 0] = start, eta * u
     for n, drive in enumerate(source):
-        found[:, n + 1] = np.tensordot(step, np.stack([*found[:, n], eta**2 * drive]), 1)
-    return found[0], found[1] / eta
+        states[:, n + 1] = np.tensordot(step, np.stack([*states[:, n], eta**2 * drive]), 1)
+    return states[0], states[1] / eta
 
 
 def _recursion(
@@ -152,13 +152,13 @@ def _recursion(
     eta, beta, decay, size, u = _start(initial, charge, eta, beta, decay)
     drive = _checks.array(name, source)
     _fits(name, drive, size)
-    found = np.empty((2, len(drive) + 1, *size.shape))
-    found[:, 0] = size, u
+    states = np.empty((2, len(drive) + 1, *size.shape))
+    states[:, 0] = size, u
     for n, speed in enumerate(drive):
         w = beta * u - decay * size
         size, u = size + 2 * eta * w + eta**2 * speed, w + eta * speed
-        found[:, n + 1] = size, u
-    return found[0], found[1]
+        states[:, n + 1] = size, u
+    return states[0], states[1]
 
 
 def _start(
@@ -235,9 +235,9 @@ def identity(positions: ArrayLike, symmetry: Symmetry, *, eta: float, beta: floa
     speeds = np.diff(points, axis=0) / eta
     charge = symmetry.charge(points[1:], speeds)
     pulled = np.einsum("ti,ti->t", points[1:-1], symmetry(points[1:-1]))
-    kept, lost, gained = beta * charge[:-1], -decay * pulled, eta * symmetry.source(speeds[1:])
-    predicted = kept + lost + gained
+    memory_term, decay_term, source_term = beta * charge[:-1], -decay * pulled, eta * symmetry.source(speeds[1:])
+    predicted = memory_term + decay_term + source_term
     reach = np.linalg.norm(speeds[1:], axis=1) * np.linalg.norm(symmetry(points[2:]), axis=1)
-    terms: Any = max(float(np.max(np.abs(part))) for part in (kept, lost, gained, charge[1:], reach))
+    terms: Any = max(float(np.max(np.abs(term))) for term in (memory_term, decay_term, source_term, charge[1:], reach))
     broken = predicted - charge[1:]
     return Identity(charge[1:], predicted, broken, float(np.max(np.abs(broken))) / terms if terms else 0.0)

@@ -145,6 +145,6 @@ def _indicator(name: str, which: Any, dim: int) -> Array:
     chosen = [_checks.whole(name, index, low=0, high=dim - 1) for index in listed]
     if not chosen or len(set(chosen)) < len(chosen):
         raise ValueError(f"{name} = {_checks.shown(which)}, but it must be at least one index, and each once")
-    found = np.zeros(dim)
-    found[chosen] = 1.0
-    return found
+    indicator = np.zeros(dim)
+    indicator[chosen] = 1.0
+    return indicator

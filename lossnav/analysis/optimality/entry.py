@@ -67,20 +67,20 @@ def optimal_for(
         _checks.one_of("metric", metric, ("constant", "identity") if at is None else ("constant", "identity", "place"))
     if at is not None:
         return _of_points(law, at, loss, metric, discount, drift, dt)
-    given = _checks.array("law", law, shape=(None, None))
-    if given.shape[0] != given.shape[1] or not given.size:
-        raise ValueError(f"law has shape {given.shape}, but it must be square")
-    size = len(given)
+    matrix = _checks.array("law", law, shape=(None, None))
+    if matrix.shape[0] != matrix.shape[1] or not matrix.size:
+        raise ValueError(f"law has shape {matrix.shape}, but it must be square")
+    size = len(matrix)
     hessian = None
     if loss is not None:
         loss = _checks.instance("loss", loss, Quadratic, "None or, without at, a losses.Quadratic")
         _same_size(loss, size)
         hessian = loss.hessian(np.zeros(size))
-    return linear.judge(given, hessian, _ruler(metric, size), discount, drift, dt)
+    return linear.judge(matrix, hessian, _ruler(metric, size), discount, drift, dt)
 
 
 def _of_points(law: Any, at: ArrayLike, loss: Any, metric: Any, gamma: float | None, *rest: Any) -> OptimalFor:
-    if any(one is not None for one in rest):
+    if any(argument is not None for argument in rest):
         raise ValueError(
             "at is given, and so drift and dt have to be None: of other laws than linear ones no more is known"
         )
@@ -97,9 +97,9 @@ def _of_points(law: Any, at: ArrayLike, loss: Any, metric: Any, gamma: float | N
         raise ValueError(
             "metric is 'place', and so loss has to be given: else every law that falls on some loss will do"
         )
-    still = np.flatnonzero(~law(places).any(axis=1))
-    if len(still):
-        raise ValueError(f"at holds {places[still[0]].tolist()}, where the law rests, but a rest says nothing of it")
+    resting = np.flatnonzero(~law(places).any(axis=1))
+    if len(resting):
+        raise ValueError(f"at holds {places[resting[0]].tolist()}, where the law rests, but a rest says nothing of it")
     return fields.judge(law, places, loss, _ruler(metric, places.shape[1]), gamma)
 
 

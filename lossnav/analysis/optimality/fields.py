@@ -32,49 +32,49 @@ def judge(law: Drift, at: Array, loss: Loss | None, metric: Array | str, gamma: 
     if isinstance(metric, str) and metric == "place":
         assert loss is not None
         return _anywhere(law, at, loss, gamma)
-    slopes = law.jacobian(at)
-    bases = metric[None] if isinstance(metric, np.ndarray) else _eigenbases(slopes, at)
+    jacobians = law.jacobian(at)
+    bases = metric[None] if isinstance(metric, np.ndarray) else _eigenbases(jacobians, at)
     if isinstance(bases, str):
         return OptimalFor(False, bases)
-    points = _Points(bases, law(at), slopes, None if loss is None else loss.gradient(at))
+    points = _Points(bases, law(at), jacobians, None if loss is None else loss.gradient(at))
     if loss is None:
-        name, said = ("N17" if isinstance(metric, np.ndarray) else "N18"), "Jacobians that are self-adjoint in a metric"
+        ref, claim = ("N17" if isinstance(metric, np.ndarray) else "N18"), "Jacobians that are self-adjoint in a metric"
         discount, gammas = (points.rate, (0.0, math.inf)) if gamma is None else (gamma, (gamma, gamma))
     else:
-        name, said = "N19", "G (∂u u − gamma u) = a ∇L"
+        ref, claim = "N19", "G (∂u u − gamma u) = a ∇L"
         discount, gammas = (gamma, (gamma, gamma)) if gamma is not None else points.discounts()
-    misfit, found = points.weights(discount)
-    if found is None:
+    misfit, weights = points.weights(discount)
+    if weights is None:
         how = f"is missed by {misfit:.2g}" if misfit > _EXACT else "holds, but for no positive metric and loss"
         if gamma is None and discount > _GRID[-2] * points.rate:
             how = "is approached only as gamma grows without bound"
-        return OptimalFor(False, f"{said} {how} ({name})")
-    scale = 1.0 if loss is None else float(found[-1])
-    ruler, eta = np.tensordot(found[: len(bases)], bases, 1) / scale, 1.0
+        return OptimalFor(False, f"{claim} {how} ({ref})")
+    scale = 1.0 if loss is None else float(weights[-1])
+    metric_estimate, eta = np.tensordot(weights[: len(bases)], bases, 1) / scale, 1.0
     if isinstance(metric, np.ndarray):
-        ruler, eta = metric, 1.0 if loss is None else scale / float(found[0])
-    objective = Objective(eta=eta, gamma=discount, metric=ruler)
+        metric_estimate, eta = metric, 1.0 if loss is None else scale / float(weights[0])
+    objective = Objective(eta=eta, gamma=discount, metric=metric_estimate)
     if _paths(law, at, 1e-5) is None:
-        return OptimalFor(False, f"{said}, but the law does not settle from all of them ({name})")
+        return OptimalFor(False, f"{claim}, but the law does not settle from all of them ({ref})")
     free = (("gamma", 1),) if gammas[0] < gammas[1] else ()
-    return OptimalFor(True, f"{said} at {len(at)} points ({name})", objective, None, gammas, free, residual=misfit)
+    return OptimalFor(True, f"{claim} at {len(at)} points ({ref})", objective, None, gammas, free, residual=misfit)
 
 
-def _eigenbases(slopes: Array, at: Array) -> Array | str:
+def _eigenbases(jacobians: Array, at: Array) -> Array | str:
     """Return generators of all metrics in which every Jacobian may be self-adjoint, or say why there are none.
 
     They are diagonal in a basis of eigenvectors of any sum of the Jacobians, which is self-adjoint as they are.
     """
-    for slope, place in zip(slopes, at, strict=True):
-        values = np.linalg.eigvals(slope)
+    for jacobian, place in zip(jacobians, at, strict=True):
+        values = np.linalg.eigvals(jacobian)
         worst = values[np.argmax(np.abs(values.imag))]
-        if abs(worst.imag) > _EXACT * np.linalg.norm(slope):
+        if abs(worst.imag) > _EXACT * np.linalg.norm(jacobian):
             where = (
                 f"at {place.round(4).tolist()} the Jacobian has eigenvalues {worst.real:.4g} ± {abs(worst.imag):.4g}i"
             )
             return f"{where}: for no constant metric, discount and loss (N18)"
-    shares = np.modf(math.sqrt(2) * np.arange(1, len(slopes) + 1))[0] + 0.5  # no symmetry of the points cancels them
-    _, vectors = basis(np.tensordot(shares / np.linalg.norm(slopes, axis=(1, 2)), slopes, 1))
+    shares = np.modf(math.sqrt(2) * np.arange(1, len(jacobians) + 1))[0] + 0.5  # no symmetry of the points cancels them
+    _, vectors = basis(np.tensordot(shares / np.linalg.norm(jacobians, axis=(1, 2)), jacobians, 1))
     if vectors is None:
         return "a sum of Jacobians has no basis of real eigenvectors: for no constant metric, discount and loss (N18)"
     rows = np.linalg.inv(vectors)
@@ -84,15 +84,15 @@ def _eigenbases(slopes: Array, at: Array) -> Array | str:
 class _Points:
     """What points say of generators of the metric, of a discount and of ηk."""
 
-    def __init__(self, bases: Array, u: Array, slopes: Array, pull: Array | None):
-        self.rate = math.sqrt(float(np.mean(slopes**2)) * slopes.shape[1])
-        turned = np.einsum("mij,njk->mnik", bases, slopes) / self.rate
+    def __init__(self, bases: Array, u: Array, jacobians: Array, gradients: Array | None):
+        self.rate = math.sqrt(float(np.mean(jacobians**2)) * jacobians.shape[1])
+        turned = np.einsum("mij,njk->mnik", bases, jacobians) / self.rate
         self.size = np.linalg.norm(turned.reshape(len(bases), -1), axis=1)
         self.skew = (turned - np.swapaxes(turned, 2, 3)).reshape(len(bases), -1)
         speed = float(np.linalg.norm(u))
-        push = np.einsum("nij,nj->ni", slopes, u) / self.rate
-        self.push, self.u = (np.einsum("mij,nj->mni", bases, v).reshape(len(bases), -1) / speed for v in (push, u))
-        self.pull = None if pull is None else pull.ravel() / (speed * self.rate)
+        u_dot = np.einsum("nij,nj->ni", jacobians, u) / self.rate
+        self.push, self.u = (np.einsum("mij,nj->mni", bases, v).reshape(len(bases), -1) / speed for v in (u_dot, u))
+        self.pull = None if gradients is None else gradients.ravel() / (speed * self.rate)
 
     def weights(self, gamma: float) -> tuple[float, Array | None]:
         """Return by how much no coefficients of the generators, and ηk, fit; and positive ones, if they do."""
@@ -105,13 +105,13 @@ class _Points:
         _, spread, right = np.linalg.svd((columns / units[:, None]).T)
         spread = np.append(spread, np.zeros(len(right) - len(spread)))
         null = right[spread <= _EXACT]
-        found = _positive(null) if len(null) else None
-        return float(spread[-1]), None if found is None else found / units
+        coefficients = _positive(null) if len(null) else None
+        return float(spread[-1]), None if coefficients is None else coefficients / units
 
     def discounts(self) -> tuple[float, tuple[float, float]]:
         """Return a discount that fits, or else fits best, and the range of all."""
         fits = [self.weights(over * self.rate) for over in _GRID]
-        good = np.array([found is not None for _, found in fits])
+        good = np.array([coefficients is not None for _, coefficients in fits])
         if good.sum() > 2:  # not a single one
             low, high = (float(over) * self.rate for over in _GRID[good][[0, -1]])
             return max(low, min(self.rate, high)), (0.0 if good[0] else low, math.inf if good[-1] else high)
@@ -128,8 +128,8 @@ def _positive(null: Array) -> Array | None:
     """Return a vector of positive entries in the span of rows, the least as large as can be, or None."""
     count = len(null)
     if count == 1:
-        one = null[0] * np.sign(null[0].sum())
-        return one if one.min() > _EXACT else None
+        vector = null[0] * np.sign(null[0].sum())
+        return vector if vector.min() > _EXACT else None
     best = scipy.optimize.linprog(
         np.append(np.zeros(count), -1.0), np.column_stack([-null.T, np.ones(null.shape[1])]), np.zeros(null.shape[1]),
         bounds=[(-1, 1)] * count + [(None, 1)],
@@ -143,18 +143,18 @@ def _anywhere(law: Drift, at: Array, loss: Loss, gamma: float | None) -> Optimal
     if paths is None:
         return OptimalFor(False, f"the law does not settle from all of {len(at)} points: for no metric (N20)")
     times, places = paths
-    slopes = np.linalg.norm(loss.gradient(places), axis=2)
-    steep = slopes[:, -1] > _FLAT * slopes.max(axis=1)
+    gradient_norms = np.linalg.norm(loss.gradient(places), axis=2)
+    steep = gradient_norms[:, -1] > _FLAT * gradient_norms.max(axis=1)
     if np.any(steep):
         where = places[int(np.argmax(steep)), -1].round(4).tolist()
         return OptimalFor(False, f"the law settles at {where}, where the loss is not flat: for no metric (N20)")
     bound = discount_bound(times, loss.value(places))
-    said = "the loss exceeds its own future average"
+    claim = "the loss exceeds its own future average"
     if bound <= (gamma or 0.0):
-        return OptimalFor(False, f"{said} for gamma < {bound:.6g} only (N20)" if bound else
+        return OptimalFor(False, f"{claim} for gamma < {bound:.6g} only (N20)" if bound else
                           "the loss falls below its last value: for no gamma (N20)")  # fmt: skip
     free, gammas = ((), (gamma, gamma)) if gamma is not None else ((("gamma", 1),), (0.0, bound))
-    return OptimalFor(True, f"{said}, from {len(at)} points (N20)", gamma=gammas, free=free)
+    return OptimalFor(True, f"{claim}, from {len(at)} points (N20)", gamma=gammas, free=free)
 
 
 def _paths(law: Drift, starts: Array, rtol: float) -> tuple[Array, Array] | None:
@@ -167,16 +167,16 @@ def _paths(law: Drift, starts: Array, rtol: float) -> tuple[Array, Array] | None
 
     fled.terminal = True  # type: ignore[attr-defined]
     while True:
-        found = scipy.integrate.solve_ivp(
+        solution = scipy.integrate.solve_ivp(
             lambda t, theta: law(theta.reshape(-1, dim)).ravel(), (0.0, end), starts.ravel(), "LSODA", rtol=rtol,
             atol=1e-3 * rtol * np.repeat(speeds, dim) * end, lband=dim - 1, uband=dim - 1, events=fled,
             dense_output=True,
         )  # fmt: skip
-        last = found.y[:, -1].reshape(-1, dim)
-        if found.status or found.nfev > _CALLS:
+        last = solution.y[:, -1].reshape(-1, dim)
+        if solution.status or solution.nfev > _CALLS:
             return None
         if np.all(np.linalg.norm(law(last), axis=1) < _SETTLED * speeds):
             within = np.linspace(0, 1, _WITHIN, endpoint=False)
-            times = np.append((found.t[:-1, None] + np.diff(found.t)[:, None] * within).ravel(), found.t[-1])
-            return times, np.moveaxis(found.sol(times).reshape(-1, dim, len(times)), 1, 2)
+            times = np.append((solution.t[:-1, None] + np.diff(solution.t)[:, None] * within).ravel(), solution.t[-1])
+            return times, np.moveaxis(solution.sol(times).reshape(-1, dim, len(times)), 1, 2)
         end *= 2

@@ -65,9 +65,9 @@ def _still(law: Array, hessian: Array | None, metric: Array | str, gamma: float 
         inner = metric @ law
         lowest = float(np.linalg.eigvalsh((inner + inner.T) / 2)[0])
         if not _symmetric(inner) or lowest <= 0:
-            said = f"GK is not symmetric, by {_skew(inner):.2g}" if lowest > 0 else "GK is not positive definite"
-            return OptimalFor(False, f"{said} (N4)", nearest=np.linalg.solve(metric, _definite(inner)))
-        found, dims = metric, 0
+            reason = f"GK is not symmetric, by {_skew(inner):.2g}" if lowest > 0 else "GK is not positive definite"
+            return OptimalFor(False, f"{reason} (N4)", nearest=np.linalg.solve(metric, _definite(inner)))
+        g, dims = metric, 0
     else:
         values, vectors = basis(law)
         if np.iscomplexobj(values):
@@ -79,11 +79,11 @@ def _still(law: Array, hessian: Array | None, metric: Array | str, gamma: float 
         if values[0] <= 0:
             why = f"the eigenvalue {values[0]:.4g} is not positive: for no loss with a minimum (N1)"
             return OptimalFor(False, why, nearest=_real_part(law))
-        found = np.linalg.inv(vectors @ vectors.T)
+        g = np.linalg.inv(vectors @ vectors.T)
         groups = [int(np.sum(np.abs(values - v) <= 1e-7 * np.linalg.norm(law))) for v in values]
         dims = round(sum((size + 1) / 2 for size in groups))  # Σm(m + 1)/2 over eigenvalues of multiplicity m
     why = "real positive eigenvalues: for every gamma >= 0 (N1, N2)" if count else "real positive eigenvalues (N1, N2)"
-    return _witness(law, found, None, discount, None, _range(gamma, 0.0), why, (("metric", dims), ("gamma", count)))
+    return _witness(law, g, None, discount, None, _range(gamma, 0.0), why, (("metric", dims), ("gamma", count)))
 
 
 def _given_loss(law: Array, hessian: Array, metric: Array | str, gamma: float | None) -> OptimalFor:
@@ -93,11 +93,11 @@ def _given_loss(law: Array, hessian: Array, metric: Array | str, gamma: float | 
     pre = np.linalg.solve(hessian, law.T).T  # S of K = SH
     lowest = float(np.linalg.eigvalsh((pre + pre.T) / 2)[0])
     if not _symmetric(pre) or lowest <= 0:
-        said = (
+        reason = (
             f"K = SH with S not symmetric, by {_skew(pre):.2g}" if lowest > 0 else "K = SH with S not positive definite"
         )
         near = _definite(pre) @ hessian if inverse is None else _on_the_line(law, hessian, inverse)
-        return OptimalFor(False, f"{said}: no preconditioned descent on this loss (N3)", nearest=near)
+        return OptimalFor(False, f"{reason}: no preconditioned descent on this loss (N3)", nearest=near)
     pre = (pre + pre.T) / 2
     least = max(0.0, -2 * float(np.linalg.eigvals(law).real.min()))  # a law that leaves a saddle needs a discount
     curved = pre @ hessian @ pre
@@ -108,10 +108,8 @@ def _given_loss(law: Array, hessian: Array, metric: Array | str, gamma: float | 
             )
         discount = gamma if gamma is not None else 2 * least
         why = "K = SH with S > 0: for every gamma one metric, 1/G = SHS + gamma S (N3)"
-        found = np.linalg.inv(curved + discount * pre)
-        return _witness(
-            law, found, hessian, discount, None, _range(gamma, least), why, (("gamma", int(gamma is None)),)
-        )
+        g = np.linalg.inv(curved + discount * pre)
+        return _witness(law, g, hessian, discount, None, _range(gamma, least), why, (("gamma", int(gamma is None)),))
     # SHS + γS = aG⁻¹ is linear in γ and a; a single curvature leaves γ open
     columns, goal = np.stack([-pre.ravel(), inverse.ravel()], 1), curved.ravel()
     single = bool(np.linalg.matrix_rank(columns / np.linalg.norm(columns, axis=0), tol=_EXACT) < 2)
@@ -122,9 +120,9 @@ def _given_loss(law: Array, hessian: Array, metric: Array | str, gamma: float | 
     discount, gain = (discount, float(solved[0])) if len(solved) == 1 else (float(solved[0]), float(solved[1]))
     missed = float(np.linalg.norm(goal - columns @ solved) / np.linalg.norm(curved))
     if missed > _EXACT or discount < -_EXACT or gain <= 0 or (least > 0 and discount <= least):
-        said = f"misses by {missed:.2g}" if missed > _EXACT else f"asks for gamma = {discount:.4g}, a = {gain:.4g}"
+        reason = f"misses by {missed:.2g}" if missed > _EXACT else f"asks for gamma = {discount:.4g}, a = {gain:.4g}"
         near = _on_the_line(law, hessian, inverse)
-        return OptimalFor(False, f"r (r + gamma) = a h for the given metric {said} (N4)", nearest=near)
+        return OptimalFor(False, f"r (r + gamma) = a h for the given metric {reason} (N4)", nearest=near)
     discount, free = max(discount, 0.0), int(single and gamma is None)
     gammas = (least, math.inf) if free else (discount, discount)
     return _witness(law, np.asarray(metric), hessian, discount, None, gammas, "r (r + gamma) = a h in every mode (N4)",
@@ -148,8 +146,8 @@ def _on_the_line(law: Array, hessian: Array, inverse: Array) -> Array | None:
 
     middle = math.log(float(np.median(own)))
     start = [middle, middle]
-    found = scipy.optimize.least_squares(lambda x: np.log(rates(x) / own), start, bounds=(middle - 10, middle + 10))
-    return np.asarray(turn * rates(found.x) @ np.linalg.inv(turn))
+    solution = scipy.optimize.least_squares(lambda x: np.log(rates(x) / own), start, bounds=(middle - 10, middle + 10))
+    return np.asarray(turn * rates(solution.x) @ np.linalg.inv(turn))
 
 
 def _overshoots(step: Array) -> str:
@@ -183,14 +181,14 @@ def _drifting(law: Array, matrix: Array, gamma: float | None, drift: drifts.Line
         rest = p @ law - matrix.T @ p
         return float(-scipy.linalg.eigh((rest + rest.T) / 2, (p + p.T) / 2, eigvals_only=True)[0])
 
-    found = scipy.optimize.minimize(
+    minimum = scipy.optimize.minimize(
         least, np.zeros(len(law)), method="Nelder-Mead", options={"maxiter": 400 * len(law)}
     )
-    low = max(float(found.fun), 0.0)
-    if gamma is not None and gamma <= found.fun:
+    low = max(float(minimum.fun), 0.0)
+    if gamma is not None and gamma <= minimum.fun:
         return OptimalFor(False, f"gamma = {gamma:g}, but no metric was found for less than {low:.4g} (N6, by search)")
     discount = gamma if gamma is not None else low + (1.0 if low else 0.0)
-    metric = inverse.T * np.exp(found.x - found.x.mean()) @ inverse
+    metric = inverse.T * np.exp(minimum.x - minimum.x.mean()) @ inverse
     free = (("metric", len(law)), ("gamma", int(gamma is None)))
     why = "A + K has real positive eigenvalues (N6)"
     return _witness(law, metric, None, discount, drift, _range(gamma, low), why, free)
@@ -267,16 +265,16 @@ def _witness(law: Array, metric: Array, hessian: Array | None, gamma: float, dri
             f"law has rates from {slowest:.3g} to {rate:.3g}, but their ratio must be >= {_SLOWEST:g}, so that a "
             "Riccati solver tells the slowest"
         )
-    inner, ruler = (flow - gamma / 2 * np.eye(size)) / rate, metric / eta / price
-    p = scipy.linalg.solve_continuous_are(inner, np.eye(size), hessian / rate / rate / price, ruler)
-    back = rate * np.linalg.solve(ruler, p) - flow
+    inner, scaled_metric = (flow - gamma / 2 * np.eye(size)) / rate, metric / eta / price
+    p = scipy.linalg.solve_continuous_are(inner, np.eye(size), hessian / rate / rate / price, scaled_metric)
+    back = rate * np.linalg.solve(scaled_metric, p) - flow
     residual = float(np.linalg.norm(back - law) / np.linalg.norm(law))
     if residual > 1e-6:
         return OptimalFor(
             False, f"the law is another root of its Riccati equation, and no optimum ({residual:.2g} off)"
         )
-    kept = tuple((name, count) for name, count in free if count)
-    return OptimalFor(True, why, Objective(eta=eta, gamma=gamma, metric=metric, drift=drift), hessian, gammas, kept,
+    degrees = tuple((name, count) for name, count in free if count)
+    return OptimalFor(True, why, Objective(eta=eta, gamma=gamma, metric=metric, drift=drift), hessian, gammas, degrees,
                       residual=residual)  # fmt: skip
 
 

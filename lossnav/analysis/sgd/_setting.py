@@ -52,8 +52,8 @@ def setting(
     modes = np.atleast_1d(curvatures)
     factor = per_batch(batch, population)
     if (noise is None) == (gradient_variance is None):
-        given = f"noise = {_checks.shown(noise)} and gradient_variance = {_checks.shown(gradient_variance)}"
-        raise ValueError(f"{given}, but exactly one of them must be given")
+        arguments = f"noise = {_checks.shown(noise)} and gradient_variance = {_checks.shown(gradient_variance)}"
+        raise ValueError(f"{arguments}, but exactly one of them must be given")
     if noise is not None:
         variance = _checks.finite("noise", noise, low=0.0) * modes
     else:
@@ -63,9 +63,9 @@ def setting(
                 f"gradient_variance has shape {variance.shape}, but it must have that of rho, {curvatures.shape}"
             )
         variance = np.atleast_1d(variance)
-    found = Setting(eta, beta, modes + decay, factor * variance, curvatures.shape)
-    stable(found)
-    return found
+    run = Setting(eta, beta, modes + decay, factor * variance, curvatures.shape)
+    stable(run)
+    return run
 
 
 def per_batch(batch: Any, population: Any) -> float:

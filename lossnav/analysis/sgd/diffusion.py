@@ -220,11 +220,11 @@ class OrnsteinUhlenbeck:
             first = _checks.array("start", start, shape=(dim,)) - self.centre
         step, noise = _transition(self.drift, self.diffusion, span)
         spread = root(noise / self.kappa)
-        found = np.empty((paths, steps + 1, dim))
-        found[:, 0] = first
+        states = np.empty((paths, steps + 1, dim))
+        states[:, 0] = first
         for k in range(steps):
-            found[:, k + 1] = found[:, k] @ step.T + rng.normal(size=(paths, dim)) @ spread.T
-        return found + self.centre
+            states[:, k + 1] = states[:, k] @ step.T + rng.normal(size=(paths, dim)) @ spread.T
+        return states + self.centre
 
     def _away(self, x: Any) -> Array:
         return _checks.points("x", x, len(self.centre)) - self.centre
@@ -269,8 +269,8 @@ def regression(
     dim = len(matrix)
     factor = per_batch(batch, population)
     if (noise is None) == (gradient_covariance is None):
-        given = f"noise = {_checks.shown(noise)} and gradient_covariance = {_checks.shown(gradient_covariance)}"
-        raise ValueError(f"{given}, but exactly one of them must be given")
+        arguments = f"noise = {_checks.shown(noise)} and gradient_covariance = {_checks.shown(gradient_covariance)}"
+        raise ValueError(f"{arguments}, but exactly one of them must be given")
     if noise is not None:
         sigma = _checks.positive("noise", noise) * matrix
     else:
@@ -286,10 +286,10 @@ def regression(
     if factor == 0:
         raise ValueError(f"batch = {_checks.shown(batch)} is the whole population: there is no noise, and no density")
     middle = np.zeros(dim) if minimum is None else _checks.array("minimum", minimum, shape=(dim,))
-    nothing, identity = np.zeros((dim, dim)), np.eye(dim)
+    zero, identity = np.zeros((dim, dim)), np.eye(dim)
     friction = 2 * (1 - beta) / (eta * (1 + beta))
-    drift = np.block([[nothing, -identity], [2 * stiff / (eta * (1 + beta)), friction * identity]])
-    diffusion = np.block([[nothing, nothing], [nothing, friction * sigma]])
+    drift = np.block([[zero, -identity], [2 * stiff / (eta * (1 + beta)), friction * identity]])
+    diffusion = np.block([[zero, zero], [zero, friction * sigma]])
     return OrnsteinUhlenbeck(
         drift, diffusion, kappa=(1 - beta**2) / factor, centre=np.concatenate([middle, np.zeros(dim)])
     )
@@ -323,8 +323,8 @@ def _resting(name: str, drift: Array, diffusion: Array) -> Array:
         raise ValueError(
             f"{name} has an eigenvalue with real part {slowest:.3g}, but all must be > 0: no law is stationary"
         )
-    found = scipy.linalg.solve_continuous_lyapunov(drift, 2 * diffusion)
-    return (found + found.T) / 2
+    solution = scipy.linalg.solve_continuous_lyapunov(drift, 2 * diffusion)
+    return (solution + solution.T) / 2
 
 
 def _decompose(first: str, drift: Array, second: str, diffusion: Array) -> tuple[Array, Array]:

@@ -75,8 +75,8 @@ def stationary(
         run = _growing(run, form, curvature_variance, batch, population)
     v = _speeds(run, form)
     theta = run.eta * (1 + run.beta) / (2 * run.curvature) * v
-    both = run.eta / 2 * v if form == "discrete" else np.zeros_like(v)
-    return np.stack([np.stack([theta, both], -1), np.stack([both, v], -1)], -2).reshape(*run.shape, 2, 2)
+    cross = run.eta / 2 * v if form == "discrete" else np.zeros_like(v)
+    return np.stack([np.stack([theta, cross], -1), np.stack([cross, v], -1)], -2).reshape(*run.shape, 2, 2)
 
 
 def speed(
@@ -297,12 +297,12 @@ def _discrete(run: Setting, steps: Array) -> Array:
     The sum over k is doubled: S_{2n} = S_n + MⁿS_n.
     """
     h, eta, beta = run.curvature, run.eta, run.beta
-    one = np.ones_like(h)
-    step = np.stack([np.stack([1 - eta * h, eta * beta * one], -1), np.stack([-h, beta * one], -1)], -2)
-    first = np.stack([eta**2 / 2 * one, eta * one], -1)[..., None]
+    ones = np.ones_like(h)
+    step = np.stack([np.stack([1 - eta * h, eta * beta * ones], -1), np.stack([-h, beta * ones], -1)], -2)
+    first = np.stack([eta**2 / 2 * ones, eta * ones], -1)[..., None]
     weight = 2 * _speeds(run, "discrete")
-    found = [weight @ total[:, 0, 0] for total in _power_sums(step, first, [int(n) for n in np.ravel(steps)])]
-    return np.array(found, dtype=np.float64).reshape(steps.shape)
+    squares = [weight @ total[:, 0, 0] for total in _power_sums(step, first, [int(n) for n in np.ravel(steps)])]
+    return np.array(squares, dtype=np.float64).reshape(steps.shape)
 
 
 def _power_sums(matrix: Array, vector: Array, counts: list[int]) -> list[Array]:
@@ -314,11 +314,11 @@ def _power_sums(matrix: Array, vector: Array, counts: list[int]) -> list[Array]:
     for _ in range(max(counts, default=0).bit_length() - 1):
         total, power = doubled[-1]
         doubled.append((total + power @ total, power @ power))
-    found = []
+    sums = []
     for n in counts:
         total = np.zeros_like(vector)
         for bit, (part, power) in enumerate(doubled):
             if n >> bit & 1:
                 total = part + power @ total
-        found.append(total)
-    return found
+        sums.append(total)
+    return sums

@@ -256,8 +256,8 @@ def matched_velocity(v0: ArrayLike, v1: ArrayLike, *, beta: float) -> Array:
 
 
 def _one(curvature: float, eta: float, beta: float) -> Oscillators:
-    found = Oscillators.of(np.array([curvature]), eta, beta)
-    return Oscillators(found.gamma, found.omega2[0], found.alpha2[0])
+    oscillators = Oscillators.of(np.array([curvature]), eta, beta)
+    return Oscillators(oscillators.gamma, oscillators.omega2[0], oscillators.alpha2[0])
 
 
 def _exact_gap(curvature: Any, eta: float, beta: float) -> float:

@@ -83,14 +83,14 @@ def simulate(
             raise ValueError(f"velocity = {_checks.shown(velocity)} is given without start, but it must come with it")
         bound(run)
         law = stationary(run.curvature, eta=run.eta, beta=run.beta, batch=1, gradient_variance=run.variance, form=form)
-        state[:] = _mapped(np.stack([root(one) for one in law]), rng.normal(size=state.shape))
+        state[:] = _mapped(np.stack([root(covariance) for covariance in law]), rng.normal(size=state.shape))
     step, spread = _transitions(run.curvature, run.variance, run.eta, run.beta, form)
-    found = np.empty((steps + 1, paths, modes, 2))
-    found[0] = state
+    states = np.empty((steps + 1, paths, modes, 2))
+    states[0] = state
     for k in range(steps):
-        found[k + 1] = _mapped(step, found[k])
-        found[k + 1] += _mapped(spread, rng.normal(size=(paths, modes, spread.shape[-1])))
-    theta, v = np.moveaxis(found, (3, 1), (0, 1))
+        states[k + 1] = _mapped(step, states[k])
+        states[k + 1] += _mapped(spread, rng.normal(size=(paths, modes, spread.shape[-1])))
+    theta, v = np.moveaxis(states, (3, 1), (0, 1))
     return np.ascontiguousarray(theta), np.ascontiguousarray(v)
 
 
@@ -142,17 +142,17 @@ def fluctuation_dissipation(
     """
     places = _checks.array("theta", theta, shape=(None, None))
     speeds = _checks.array("velocity", velocity, shape=(None, None))
-    slopes = _checks.array("gradient", gradient, shape=(None, None))
+    gradients = _checks.array("gradient", gradient, shape=(None, None))
     eta, beta, decay = _checks.positive("eta", eta), momentum(beta), _checks.finite("decay", decay, low=0.0)
     if len(places) < 2 or places.shape[1] == 0:
         raise ValueError(f"theta has shape {places.shape}, but it must have shape (K + 1, D) with K >= 1")
     if speeds.shape != places.shape:
         raise ValueError(f"velocity has shape {speeds.shape}, but it must have that of theta, {places.shape}")
     wanted = (len(places) - 1, places.shape[1])
-    if slopes.shape != wanted:
-        raise ValueError(f"gradient has shape {slopes.shape}, but it must have shape {wanted}: one fewer than theta")
-    count = len(slopes)
-    work = float(np.sum(places[:-1] * (slopes + decay * places[:-1]))) / count
+    if gradients.shape != wanted:
+        raise ValueError(f"gradient has shape {gradients.shape}, but it must have shape {wanted}: one fewer than theta")
+    count = len(gradients)
+    work = float(np.sum(places[:-1] * (gradients + decay * places[:-1]))) / count
     squares = np.sum(speeds**2, axis=1)
     kinetic = eta / 2 * float(np.sum(squares[1:]) + beta * np.sum(squares[:-1])) / count
     if kinetic == 0:
@@ -164,9 +164,9 @@ def fluctuation_dissipation(
 
 def _transitions(h: Array, variance: Array, eta: float, beta: float, form: str) -> tuple[Array, Array]:
     """Return the maps of one step, shape (L, 2, 2), and the factors of its noise, shape (L, 2, r)."""
-    one = np.ones_like(h)
+    ones = np.ones_like(h)
     if form == "discrete":
-        step = np.stack([np.stack([1 - eta * h, eta * beta * one], -1), np.stack([-h, beta * one], -1)], -2)
+        step = np.stack([np.stack([1 - eta * h, eta * beta * ones], -1), np.stack([-h, beta * ones], -1)], -2)
         size = np.sqrt(variance)
         return step, np.stack([eta * size, size], -1)[..., None]
     modes = Oscillators.of(h, eta, beta)
@@ -184,7 +184,7 @@ def _transitions(h: Array, variance: Array, eta: float, beta: float, form: str) 
 
 
 def _per_mode(name: str, value: ArrayLike, modes: int) -> Array:
-    found = _checks.array(name, value)
-    if found.shape not in ((), (modes,)):
-        raise ValueError(f"{name} has shape {found.shape}, but it must be one number or have shape ({modes},)")
-    return found
+    values = _checks.array(name, value)
+    if values.shape not in ((), (modes,)):
+        raise ValueError(f"{name} has shape {values.shape}, but it must be one number or have shape ({modes},)")
+    return values

@@ -43,17 +43,17 @@ def table() -> dict[str, Any]:
     """
     trees, lines, codes = _Once(), _Once(), _Once()
     corners, reasons = [], set()
-    x = board.NUMBERS
+    numbers = board.NUMBERS
     for positions in board.combinations():
-        found = board.corner(positions)
-        if found["refused"]:
-            reasons.add(found["refused"])
+        corner = board.corner(positions)
+        if corner["refused"]:
+            reasons.add(corner["refused"])
             corners.append("")
             continue
         parts = [make(positions) for make in (typeset.equation, typeset.rate, typeset.velocity, typeset.step)]
-        head, *body = found["source"].rstrip("\n").split("\n")
+        head, *body = corner["source"].rstrip("\n").split("\n")
         code = [head, *(line.removeprefix("    ").replace(PREFIX, "~") for line in body)]
-        beliefs = typeset.beliefs(positions, x["beta"], x["memory"])
+        beliefs = typeset.beliefs(positions, numbers["beta"], numbers["memory"])
         places = [*map(trees.place, parts), codes.place("".join(map(lines.place, code))), *map(trees.place, beliefs)]
         corners.append("".join(places))
     (refused,) = reasons
@@ -65,7 +65,7 @@ def table() -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    kept = json.loads(CONSTANTS.read_text(encoding="utf-8"))
-    kept["table"] = table()
-    rows = [f"  {json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in kept.items()]
+    contents = json.loads(CONSTANTS.read_text(encoding="utf-8"))
+    contents["table"] = table()
+    rows = [f"  {json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in contents.items()]
     CONSTANTS.write_text("{\n" + ",\n".join(rows) + "\n}\n", encoding="utf-8")

@@ -25,19 +25,19 @@ class _Numbers:
 
     def noise(self) -> float:
         """Return the noise that the deadline's whole schedule leaves, over the least."""
-        found, _ = quad(lambda v: 5 * v**4 * float(self._left(np.array(v**5))), 0.0, 1.0)  # finer at the end
-        return float(found)
+        integral, _ = quad(lambda v: 5 * v**4 * float(self._left(np.array(v**5))), 0.0, 1.0)  # finer at the end
+        return float(integral)
 
     def _left(self, remaining: Array) -> Array:
         """Return what a step of the deadline's schedule leaves at the end over one of the best (L7)."""
         share = self._to_come(remaining) / self._to_come(1.0)
-        found: Array = (self._rates(remaining)[1] * (1 - self.power / 2)) ** 2 * share**-self.power
-        return found
+        ratio: Array = (self._rates(remaining)[1] * (1 - self.power / 2)) ** 2 * share**-self.power
+        return ratio
 
     def _to_come(self, remaining: ArrayLike) -> Array:
         """Return the sum of the deadline's rates that are still to come, times ω²: ln cosh ωs, also for small ωs."""
-        found: Array = np.log1p(2 * np.sinh(self.stiffness / 2 * np.asarray(remaining)) ** 2)
-        return found
+        rate_sum: Array = np.log1p(2 * np.sinh(self.stiffness / 2 * np.asarray(remaining)) ** 2)
+        return rate_sum
 
     def _rates(self, remaining: Array) -> tuple[Array, Array]:
         """Return the best rate and the deadline's, over their means, with 1 − z in (0, 1] to go."""

@@ -36,16 +36,16 @@ class _Numbers:
         t = (1 + x) / 2
         y = t**3  # powers of L have no derivative at the minimum
         path = np.stack([y, y**self.bend], axis=1)
-        way = -np.stack([np.ones_like(y), self.bend * y ** (self.bend - 1)], axis=1)
+        tangent = -np.stack([np.ones_like(y), self.bend * y ** (self.bend - 1)], axis=1)
         steps = weights / 2 * 3 * t**2
         law = riccati.local_value(Objective(), _BOWL, np.ones(2))
         best = law.velocity(path)
-        ideal, length = np.linalg.norm(best, axis=1), np.linalg.norm(way, axis=1)
+        ideal, length = np.linalg.norm(best, axis=1), np.linalg.norm(tangent, axis=1)
         high = _BOWL.value(np.ones(2))
         own = np.sqrt(2 * high) * (_BOWL.value(path) / high) ** self.power * pace[..., None]
         least = law.cost_to_go(np.ones(2))
         speed = np.sum(steps * length * (own - ideal) ** 2 / (2 * own), axis=-1) / least
-        direction = np.sum(steps * (length * ideal - np.sum(way * best, axis=1))) / least
+        direction = np.sum(steps * (length * ideal - np.sum(tangent * best, axis=1))) / least
         return speed, np.full_like(speed, direction)
 
     def lines(self) -> dict[str, Array]:

@@ -15,8 +15,8 @@ _LONGEST: float = constants(__file__)["longest"]  # units of 1/r from a switch t
 class _InOrder(Explorable):
     """Times that depend on each other."""
 
-    def _checked(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        state, last = super()._checked(given), 0.0
+    def _checked(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        state, last = super()._checked(arguments), 0.0
         for time, *_ in state["switches"]:
             last = _checks.finite("switches[i][0]", time, low=last, high=last + _LONGEST)
         _checks.finite("now", state["now"], low=last, high=last + _LONGEST)

@@ -42,19 +42,19 @@ class _Numbers:
             rises = np.sum(q * (a - r) * (gamma[:, None] + a + r) / (gamma[:, None] + 2 * a) ** 2, axis=1) >= 0
             low, high = np.where(rises, low, (low + high) / 2), np.where(rises, (low + high) / 2, high)
         a = (low + high)[:, None] / 2 * q
-        found: Array = np.sum((a - r) ** 2 / (gamma[:, None] + 2 * a), axis=1) / np.sum(r, axis=1)
-        return found
+        regret: Array = np.sum((a - r) ** 2 / (gamma[:, None] + 2 * a), axis=1) / np.sum(r, axis=1)
+        return regret
 
     def _still(self, gamma: Array) -> Array:
         _, r = self._rates(0.0, gamma)
-        found: Array = np.sum(r**2, axis=1) / (gamma * np.sum(r, axis=1))
-        return found
+        regret: Array = np.sum(r**2, axis=1) / (gamma * np.sum(r, axis=1))
+        return regret
 
     def _alignment(self, power: float, gamma: Array) -> Array:
         """Return C of (L26) for steps that are short, shape (M,)."""
         q, r = self._rates(power, gamma)
-        found: Array = np.sum(r, axis=1) / np.sqrt(np.sum(q) * np.sum(r**2 / q, axis=1))
-        return found
+        alignment: Array = np.sum(r, axis=1) / np.sqrt(np.sum(q) * np.sum(r**2 / q, axis=1))
+        return alignment
 
     def _rates(self, power: float, gamma: Array) -> tuple[Array, Array]:
         """Return the rates of a rule, shape (2,), and those of the optimum, shape (M, 2), in both directions."""

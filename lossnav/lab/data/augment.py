@@ -78,6 +78,6 @@ class CropFlip:
         height, width = pixels.shape[2:]
         padded = torch.nn.functional.pad(pixels, (self.pad,) * 4)
         windows = padded.unfold(2, height, 1).unfold(3, width, 1)  # a view: (B, C, 2 pad + 1, 2 pad + 1, H, W)
-        each = torch.arange(len(pixels), device=pixels.device)
-        found = windows[each, :, choices[:, 0] + self.pad, choices[:, 1] + self.pad]
-        return torch.where(choices[:, 2].bool().view(-1, 1, 1, 1), found.flip(3), found)
+        index = torch.arange(len(pixels), device=pixels.device)
+        cropped = windows[index, :, choices[:, 0] + self.pad, choices[:, 1] + self.pad]
+        return torch.where(choices[:, 2].bool().view(-1, 1, 1, 1), cropped.flip(3), cropped)

@@ -68,9 +68,9 @@ def _local(root: Path, origin: str, cache: str | os.PathLike[str] | None) -> Cal
         if (folder / _ARCHIVE).is_file():
             return lambda: _from_archive(folder / _ARCHIVE, origin)
     for folder in (*folders, root / "cifar10-jpeg"):
-        if (found := find_pictures(folder)) is not None:
+        if (pictures := find_pictures(folder)) is not None:
             return lambda: load_pictures(
-                "cifar10", "CIFAR-10", found, origin, _LICENCE, cache_folder(cache) / "cifar10", (32, 32), 10, _WHOLE
+                "cifar10", "CIFAR-10", pictures, origin, _LICENCE, cache_folder(cache) / "cifar10", (32, 32), 10, _WHOLE
             )
     return None
 
@@ -84,9 +84,9 @@ def _from_batches(folder: Path, origin: str) -> Dataset:
 
 def _from_archive(archive: Path, origin: str) -> Dataset:
     """Read the batches in memory, once the whole archive is known to be the official one."""
-    if (found := file_digest(archive)) != _ARCHIVE_SHA256:
-        what = f"it has the SHA-256 {found[:16]}…, but the official archive has {_ARCHIVE_SHA256[:16]}…"
-        raise DataCorrupted(f"{archive} is damaged, or is another file: {what}: replace it by the official one")
+    if (digest := file_digest(archive)) != _ARCHIVE_SHA256:
+        mismatch = f"it has the SHA-256 {digest[:16]}…, but the official archive has {_ARCHIVE_SHA256[:16]}…"
+        raise DataCorrupted(f"{archive} is damaged, or is another file: {mismatch}: replace it by the official one")
     contents = {}
     with tarfile.open(archive) as tar:
         for name in _BATCHES:

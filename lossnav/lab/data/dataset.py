@@ -64,16 +64,16 @@ class Split:
             tensor("index", index, "a slice or a tensor of whole numbers or truth values", floating=False)
         if change is not None:
             function("change", change)
-        slope, shift = self._affine
+        factor, shift = self._affine
         pixels = self.x[index] if change is None else change(self.x[index])
-        return pixels.to(torch.float32, copy=True).mul_(slope).sub_(shift), self.y[index]
+        return pixels.to(torch.float32, copy=True).mul_(factor).sub_(shift), self.y[index]
 
     @cached_property
     def _affine(self) -> tuple[Tensor, Tensor]:
-        """Slope and shift (C, 1, …) of the normalisation, sent to the device once and not with every batch."""
-        slope = [1 / (self.scale * s) for s in self.std]
+        """Factor and shift (C, 1, …) of the normalisation, sent to the device once and not with every batch."""
+        factor = [1 / (self.scale * s) for s in self.std]
         shift = [m / s for m, s in zip(self.mean, self.std, strict=True)]
-        columns = torch.tensor([slope, shift], dtype=torch.float32, device=self.x.device)
+        columns = torch.tensor([factor, shift], dtype=torch.float32, device=self.x.device)
         columns = columns.view(2, -1, *(1 for _ in self.x.shape[2:]))
         return columns[0], columns[1]
 
@@ -192,7 +192,7 @@ def from_pixels(
         mean.append(centre)
         deviation = (counts @ (values - centre) ** 2 / counts.sum()).sqrt().item()
         std.append(deviation if counts.count_nonzero() > 1 else 1.0)
-    rest = (scale, tuple(mean), tuple(std))
-    train = Split(x_train, y_train.to(torch.int64), *rest)
-    test = Split(x_test, y_test.to(torch.int64), *rest)
+    normalisation = (scale, tuple(mean), tuple(std))
+    train = Split(x_train, y_train.to(torch.int64), *normalisation)
+    test = Split(x_test, y_test.to(torch.int64), *normalisation)
     return Dataset(name, train, test, classes, provenance)

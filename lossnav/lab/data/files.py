@@ -111,9 +111,9 @@ def verified(path: Path, sha256: str) -> bytes:
             content = stream.read(_LARGEST)
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise DataCorrupted(f"{path} is truncated or damaged ({error}): replace it by the official file") from None
-    if (found := hashlib.sha256(content).hexdigest()) != sha256:
-        what = f"its content has the SHA-256 {found[:16]}…, but the official file has {sha256[:16]}…"
-        raise DataCorrupted(f"{path} is damaged, or is another file: {what}: replace it by the official file")
+    if (digest := hashlib.sha256(content).hexdigest()) != sha256:
+        mismatch = f"its content has the SHA-256 {digest[:16]}…, but the official file has {sha256[:16]}…"
+        raise DataCorrupted(f"{path} is damaged, or is another file: {mismatch}: replace it by the official file")
     return content
 
 

@@ -84,11 +84,11 @@ def _digits(**places: Any) -> Dataset:
                 f'{name} = {shown(place)}, but it must be None for "digits": these images come with scikit-learn, and '
                 "no folder is looked at"
             )
-    found = importlib.util.find_spec("sklearn")
-    if found is None or not found.submodule_search_locations:
+    spec = importlib.util.find_spec("sklearn")
+    if spec is None or not spec.submodule_search_locations:
         raise DataUnavailable('"digits" comes with scikit-learn: ' + _extras.advice("sklearn"))
     # the file that sklearn.datasets.load_digits reads: to import that costs a second, in every worker of a sweep
-    table = Path(found.submodule_search_locations[0], "datasets", "data", "digits.csv.gz")
+    table = Path(spec.submodule_search_locations[0], "datasets", "data", "digits.csv.gz")
     if not table.is_file():
         raise DataUnavailable(f'"digits" comes with scikit-learn, but here it has no {table}: install it again')
     rows = torch.from_numpy(_table(table))

@@ -56,12 +56,12 @@ def _found(
     """Return where each file is, and what provenance calls the place."""
     for shelf, origin in shelves(root, repository=cache is None):
         for folder in (shelf, shelf / "mnist", shelf / "MNIST" / "raw"):
-            here = {name: _path(folder, name) for name in _FILES}
-            if missing := [name for name, path in here.items() if path is None]:
+            paths = {name: _path(folder, name) for name in _FILES}
+            if missing := [name for name, path in paths.items() if path is None]:
                 if len(missing) < len(_FILES):
                     raise DataUnavailable(f"{folder} has some files of MNIST, but no {missing[0]}[.gz]: add it")
                 continue
-            return {name: path for name, path in here.items() if path is not None}, origin
+            return {name: path for name, path in paths.items() if path is not None}, origin
     if root is not None:
         wanted = ", ".join(f"{name}[.gz]" for name in _FILES)
         raise DataUnavailable(

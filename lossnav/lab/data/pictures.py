@@ -52,18 +52,18 @@ def load_pictures(
         DataUnavailable: pillow, which decodes, is missing.
     """
     files = {} if source.is_file() else dict(_read(source))
-    kept = cache / f"pictures-{(_digest(files) if files else file_digest(source))[:16]}.pt"
+    cache_file = cache / f"pictures-{(_digest(files) if files else file_digest(source))[:16]}.pt"
     try:
-        found = archive.load(kept)
+        arrays = archive.load(cache_file)
     except (archive.Damaged, OSError):
-        found = _decoded(source, title, files or dict(_read(source)), size, count)
+        arrays = _decoded(source, title, files or dict(_read(source)), size, count)
         with suppress(OSError):  # a read-only or full disk costs the time of decoding, nothing else
-            archive.save(kept, found)
-    pixels = (found["train"], found["train_labels"], found["test"], found["test_labels"])
-    sample = ", sample" if any(len(found[split]) < whole[split] for split in _SPLITS) else ""
-    where = str(source.parent if source.is_file() else source)
+            archive.save(cache_file, arrays)
+    pixels = (arrays["train"], arrays["train_labels"], arrays["test"], arrays["test_labels"])
+    sample = ", sample" if any(len(arrays[split]) < whole[split] for split in _SPLITS) else ""
+    path = str(source.parent if source.is_file() else source)
     provenance = Provenance(
-        f"{title} ({found['copy']}{sample})", origin, licence, {"all pictures": found["digest"]}, where, verified=False
+        f"{title} ({arrays['copy']}{sample})", origin, licence, {"all pictures": arrays["digest"]}, path, verified=False
     )
     return from_pixels(name, pixels, scale=255.0, classes=count, provenance=provenance)
 
@@ -71,20 +71,20 @@ def load_pictures(
 def _decoded(source: Path, title: str, files: dict[Path, bytes], size: tuple[int, int], count: int) -> dict[str, Any]:
     """Return the images (N, 3, H, W) and labels (N,) of each split in their order, and what the files are."""
     splits = {split: sorted(path for path in files if path.parts[0] == split) for split in _SPLITS}
-    classes, others = (sorted({path.parts[1] for path in paths}) for paths in splits.values())
-    if not classes or classes != others:
+    classes, test_classes = (sorted({path.parts[1] for path in paths}) for paths in splits.values())
+    if not classes or classes != test_classes:
         raise DataCorrupted(f"{source} must have the same classes, each with pictures, in train/ and in test/")
     if len(classes) != count:
         raise DataCorrupted(f"{source} has {len(classes)} classes, but {title} has {count}: it is something else")
     kinds = {path.suffix.lower() for path in files}
     copy = "JPEG copy" if kinds <= {".jpg", ".jpeg"} else "lossy copy" if kinds & set(_LOSSY) else "picture files"
-    found: dict[str, Any] = {"copy": copy, "digest": _digest(files)}
+    decoded: dict[str, Any] = {"copy": copy, "digest": _digest(files)}
     with tqdm(total=len(files), desc="decoding", unit="picture", disable=None) as bar:
         for split, paths in splits.items():
             ordered = [paths[place] for place in _order(paths)]
-            found[split] = torch.stack([_picture(source, path, files[path], size, bar) for path in ordered])
-            found[f"{split}_labels"] = torch.tensor([classes.index(path.parts[1]) for path in ordered])
-    return found
+            decoded[split] = torch.stack([_picture(source, path, files[path], size, bar) for path in ordered])
+            decoded[f"{split}_labels"] = torch.tensor([classes.index(path.parts[1]) for path in ordered])
+    return decoded
 
 
 def _order(paths: list[Path]) -> list[int]:
@@ -103,12 +103,12 @@ def _picture(source: Path, path: Path, content: bytes, size: tuple[int, int], ba
     bar.update()
     try:
         with Image.open(io.BytesIO(content)) as picture:
-            if (found := (picture.height, picture.width)) == size:  # said by the header, before decoding
+            if (actual_size := (picture.height, picture.width)) == size:  # said by the header, before decoding
                 return torch.from_numpy(np.array(picture.convert("RGB"))).permute(2, 0, 1)
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
         raise DataCorrupted(f"{source}: {path} is no picture ({error}): replace it") from None
-    what = f"has {found[0]} × {found[1]} pixels, but {size[0]} × {size[1]} are wanted"
-    raise DataCorrupted(f"{source}: {path} {what}")
+    mismatch = f"has {actual_size[0]} × {actual_size[1]} pixels, but {size[0]} × {size[1]} are wanted"
+    raise DataCorrupted(f"{source}: {path} {mismatch}")
 
 
 def _read(source: Path) -> Iterator[tuple[Path, bytes]]:

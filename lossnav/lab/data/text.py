@@ -13,9 +13,9 @@ from torch import Tensor
 def manual() -> tuple[Tensor, Tensor]:
     """Return the bytes of Python's manual, shape (N,), nine tenths to learn and the rest to judge by."""
     topics = pydoc_data.topics.topics
-    whole = torch.frombuffer(bytearray("".join(topics[key] for key in sorted(topics)).encode()), dtype=torch.uint8)
-    cut = len(whole) * 9 // 10
-    return whole[:cut].long(), whole[cut:].long()
+    text = torch.frombuffer(bytearray("".join(topics[key] for key in sorted(topics)).encode()), dtype=torch.uint8)
+    cut = len(text) * 9 // 10
+    return text[:cut].long(), text[cut:].long()
 
 
 def stretches(source: Tensor, generator: torch.Generator, size: int, length: int = 64) -> tuple[Tensor, Tensor]:
@@ -27,5 +27,5 @@ def stretches(source: Tensor, generator: torch.Generator, size: int, length: int
 
 def provenance() -> dict[str, Any]:
     """Return how a record tells which text was learned: Pythons differ in it."""
-    whole = bytes(torch.cat(manual()).tolist())
-    return {"text": "pydoc_data.topics", "bytes": len(whole), "sha256": hashlib.sha256(whole).hexdigest()}
+    text = bytes(torch.cat(manual()).tolist())
+    return {"text": "pydoc_data.topics", "bytes": len(text), "sha256": hashlib.sha256(text).hexdigest()}

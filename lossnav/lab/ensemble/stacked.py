@@ -203,8 +203,8 @@ def member_losses(outputs: Tensor, y: Tensor, loss: Loss = cross_entropy) -> Ten
     if outputs.ndim < 2 or y.ndim < 2 or outputs.shape[:2] != y.shape[:2]:
         raise ValueError(f"y has shape {tuple(y.shape)}, which does not fit outputs of shape {tuple(outputs.shape)}")
     if loss is cross_entropy and outputs.ndim == 3:  # vmap would give the same, for more overhead
-        each = cross_entropy(outputs.flatten(0, 1), y.flatten(), reduction="none")
-        return each.view(len(outputs), -1).mean(1)
+        losses = cross_entropy(outputs.flatten(0, 1), y.flatten(), reduction="none")
+        return losses.view(len(outputs), -1).mean(1)
     if loss is mse_loss and outputs.shape == y.shape:
         return (outputs - y).square().flatten(1).mean(1)
     return vmap(loss)(outputs, y)
@@ -215,10 +215,10 @@ def _check_alike(models: Sequence[nn.Module]) -> None:
         raise ValueError("models is empty, but an ensemble needs at least one")
     first = _signature(models[0])
     for index, model in enumerate(models[1:], start=1):
-        if (other := _signature(model)) != first:
-            odd = sorted(set(first) ^ set(other))[:3]
-            what = ", ".join(map(str, odd)) or "the order of its modules"
-            raise ValueError(f"models[{index}] differs from models[0] ({what}), but all must have one architecture")
+        if (signature := _signature(model)) != first:
+            odd = sorted(set(first) ^ set(signature))[:3]
+            mismatch = ", ".join(map(str, odd)) or "the order of its modules"
+            raise ValueError(f"models[{index}] differs from models[0] ({mismatch}), but all must have one architecture")
 
 
 def _signature(model: nn.Module) -> list[tuple[Any, ...]]:
@@ -258,16 +258,16 @@ def _stack_mlp(models: Sequence[nn.Module]) -> nn.Module:
 def _stack_any(models: Sequence[nn.Module]) -> nn.Module:
     """Return a copy of the first model with every tensor replaced by the stack of all models' tensors."""
     stacked = copy.deepcopy(models[0])
-    made: dict[int, Any] = {}  # a tensor that several modules share stays shared
+    memo: dict[int, Any] = {}  # a tensor that several modules share stays shared
     for target, *sources in zip(stacked.modules(), *(model.modules() for model in models), strict=True):
         for kind in ("_parameters", "_buffers"):
             own = getattr(target, kind)
             for name, tensor in own.items():
                 if tensor is not None:
-                    if id(tensor) not in made:
-                        found = [getattr(source, kind)[name] for source in sources]
-                        made[id(tensor)] = (tensor, _stack(found) if kind == "_parameters" else torch.stack(found))
-                    own[name] = made[id(tensor)][1]
+                    if id(tensor) not in memo:
+                        tensors = [getattr(source, kind)[name] for source in sources]
+                        memo[id(tensor)] = (tensor, _stack(tensors) if kind == "_parameters" else torch.stack(tensors))
+                    own[name] = memo[id(tensor)][1]
     return stacked
 
 

@@ -152,19 +152,19 @@ class _Run:
         never = self.steps + 1
         broken = torch.full((self.ensemble.size,), never, device=self.dataset.device)
         self.ensemble.train()
-        said = learn(self.ensemble, self.rule, self._batches(), self.loss, self.clip)
-        for n, (_, values) in enumerate(said, start=1):
+        outcomes = learn(self.ensemble, self.rule, self._batches(), self.loss, self.clip)
+        for n, (_, values) in enumerate(outcomes, start=1):
             losses[:, n - 1] = values
             if n % _CHECK_EVERY == 0 or n == self.steps:
-                now = torch.where(self.ensemble.finite_members(), never, n)
-                broken = torch.minimum(broken, now)
+                broken_at_n = torch.where(self.ensemble.finite_members(), never, n)
+                broken = torch.minimum(broken, broken_at_n)
             self.bar.update()
         return losses, broken
 
     def _batches(self) -> Iterator[tuple[Tensor, Tensor]]:
         """Yield the images (S, B, …) and labels (S, B) of an epoch, each member's in its own order."""
         count, place = len(self.dataset.train), self.dataset.device
-        orders = [torch.randperm(count, generator=one, device=place) for one in self.generators]
+        orders = [torch.randperm(count, generator=generator, device=place) for generator in self.generators]
         for index in torch.stack(orders).split(self.batch_size, dim=1):
             x, y = self.dataset.train.batch(index.flatten())
             yield x.unflatten(0, index.shape), y.view(index.shape)
@@ -173,16 +173,16 @@ class _Run:
 def _evaluate(ensemble: Ensemble, split: Split, loss: Loss) -> list[tuple[float, float]]:
     """Return mean loss and accuracy of each member on a split."""
     total = torch.zeros(ensemble.size, device=split.x.device)
-    right = torch.zeros(ensemble.size, device=split.x.device)
+    correct = torch.zeros(ensemble.size, device=split.x.device)
     ensemble.eval()
     with torch.no_grad():
         for start in range(0, len(split), _EVALUATED):
             x, y = split.batch(slice(start, start + _EVALUATED))
-            everyone = y.expand(ensemble.size, -1)
+            labels = y.expand(ensemble.size, -1)
             logits = ensemble(x.expand(ensemble.size, *x.shape))
-            total += member_losses(logits, everyone, loss) * len(y)
-            right += (logits.argmax(-1) == everyone).sum(-1)
-    return list(zip((total / len(split)).tolist(), (right / len(split)).tolist(), strict=True))
+            total += member_losses(logits, labels, loss) * len(y)
+            correct += (logits.argmax(-1) == labels).sum(-1)
+    return list(zip((total / len(split)).tolist(), (correct / len(split)).tolist(), strict=True))
 
 
 def _append(

@@ -40,12 +40,12 @@ def make_model(experiment: Experiment, dataset: Dataset | None) -> nn.Module:
     options = dict(experiment.model_options)
     facts, square = _facts(experiment, dataset)
     _check_names("model_options", options, maker, {*facts, "seed"})
-    wanted = inspect.signature(maker).parameters
-    if "size" in wanted and square:
+    parameters = inspect.signature(maker).parameters
+    if "size" in parameters and square:
         raise ValueError(
             f"model = {experiment.model!r} needs square images, but those of {experiment.data} are {square}"
         )
-    known = {name: value for name, value in facts.items() if name in wanted}
+    known = {name: value for name, value in facts.items() if name in parameters}
     return maker(**known, seed=experiment.seeds[0], **options)
 
 
@@ -147,10 +147,10 @@ def _rule(experiment: Experiment) -> tuple[Any, dict[str, Any]]:
 
 
 def _check_names(argument: str, options: Mapping[str, Any], maker: Any, taken: set[str]) -> None:
-    wanted = inspect.signature(maker).parameters
-    if any(entry.kind is entry.VAR_KEYWORD for entry in wanted.values()):
+    parameters = inspect.signature(maker).parameters
+    if any(entry.kind is entry.VAR_KEYWORD for entry in parameters.values()):
         return  # it looks for itself
-    allowed = sorted(set(wanted) - taken)
+    allowed = sorted(set(parameters) - taken)
     for name in options:
         if name not in allowed:
             known = ", ".join(allowed) or "none"

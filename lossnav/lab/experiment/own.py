@@ -41,18 +41,18 @@ def function(setting: str, name: str) -> Callable[..., Any]:
         ValueError: there is none; says where was looked.
     """
     module, _, attribute = name.partition(":")
-    here = str(Path.cwd())
-    if here not in sys.path:
-        sys.path.insert(0, here)
+    folder = str(Path.cwd())
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
     try:
-        found = getattr(importlib.import_module(module), attribute)
+        imported = getattr(importlib.import_module(module), attribute)
     except (ModuleNotFoundError, AttributeError) as error:
         if isinstance(error, ModuleNotFoundError) and error.name not in (module, module.partition(".")[0]):
             raise  # the module is there, and lacks something itself
-        raise ValueError(f"{setting} = {name!r} is not found from {here}: {error}") from None
-    if not callable(found):
-        raise ValueError(f"{setting} = {name!r} is a {type(found).__name__}, but it must be a function")
-    return found
+        raise ValueError(f"{setting} = {name!r} is not found from {folder}: {error}") from None
+    if not callable(imported):
+        raise ValueError(f"{setting} = {name!r} is a {type(imported).__name__}, but it must be a function")
+    return imported
 
 
 def call(setting: str, name: str, options: Mapping[str, Any]) -> Any:
@@ -69,10 +69,10 @@ def model(name: str, options: Mapping[str, Any], seed: int) -> torch.nn.Module:
 
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        found = call("model", name, options)
-    if not isinstance(found, torch.nn.Module):
-        raise ValueError(f"model = {name!r} returned a {type(found).__name__}, but it must be a torch module")
-    return found
+        network = call("model", name, options)
+    if not isinstance(network, torch.nn.Module):
+        raise ValueError(f"model = {name!r} returned a {type(network).__name__}, but it must be a torch module")
+    return network
 
 
 def pairs(name: str, found: Any) -> tuple[torch.Tensor, torch.Tensor]:
@@ -90,9 +90,9 @@ def pairs(name: str, found: Any) -> tuple[torch.Tensor, torch.Tensor]:
         inputs = torch.stack([torch.as_tensor(row[0]) for row in rows])
         return inputs, torch.stack([torch.as_tensor(row[1]) for row in rows])
     except Exception:
-        what = f"a {type(found).__name__}"
+        kind = f"a {type(found).__name__}"
         raise ValueError(
-            f"data = {name!r} returned {what}, but it must be a pair of tensors (inputs, targets), or a torch data "
+            f"data = {name!r} returned {kind}, but it must be a pair of tensors (inputs, targets), or a torch data "
             "set of such pairs, with one example at least"
         ) from None
 
@@ -106,10 +106,10 @@ def dataset(name: str) -> Dataset:
 
     from lossnav.lab import data
 
-    found = call("data", name, {})
-    if isinstance(found, data.Dataset):
-        return found
-    inputs, labels = pairs(name, found)
+    returned = call("data", name, {})
+    if isinstance(returned, data.Dataset):
+        return returned
+    inputs, labels = pairs(name, returned)
     if labels.ndim != 1 or labels.is_floating_point() or inputs.ndim < 2 or len(labels) < 2:
         raise ValueError(
             f"data = {name!r} returned inputs {tuple(inputs.shape)} and targets {tuple(labels.shape)} of "
@@ -144,11 +144,11 @@ class Assumed(Rule):
         from lossnav.problem.objective import Objective
         from lossnav.rules.derive import derive
 
-        given = assumptions(self.optimizer)
-        objective = {key: given.pop(key) for key in ("eta", "k", "gamma", "horizon", "terminal") if key in given}
-        for name in given:
+        assumed = assumptions(self.optimizer)
+        objective = {key: assumed.pop(key) for key in ("eta", "k", "gamma", "horizon", "terminal") if key in assumed}
+        for name in assumed:
             one_of(f"a name in {self.optimizer!r}", name, tuple(inspect.signature(derive).parameters)[1:])
-        return derive(Objective(**objective), **given).optimizer
+        return derive(Objective(**objective), **assumed).optimizer
 
 
 def assumptions(name: str) -> dict[str, Any]:
@@ -161,8 +161,8 @@ def assumptions(name: str) -> dict[str, Any]:
 
     def value(node: ast.expr) -> Any:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in assume.__all__:
-            given = {entry.arg: value(entry.value) for entry in node.keywords if entry.arg}
-            return getattr(assume, node.func.id)(*map(value, node.args), **given)
+            keywords = {entry.arg: value(entry.value) for entry in node.keywords if entry.arg}
+            return getattr(assume, node.func.id)(*map(value, node.args), **keywords)
         return float("inf") if isinstance(node, ast.Name) and node.id == "inf" else ast.literal_eval(node)
 
     try:

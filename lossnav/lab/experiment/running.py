@@ -109,17 +109,17 @@ def _online(
     ensemble = Ensemble([make_model(replace(experiment, seed=seed), dataset) for seed in experiment.seeds]).to(place)
     classes = experiment.loss == "cross_entropy"
     with _flushed():
-        found = online.run(
+        outcome = online.run(
             ensemble, make_stepper(experiment, ensemble), stream, tasks=experiment.length, clip=experiment.clip,
             loss=cross_entropy if classes else mse_loss, score=online.accuracy if classes else online.squared_error,
             progress=progress, checkpoint=None if checkpoint is None else Path(checkpoint), every=_SAVE_EVERY,
         )  # fmt: skip
     settings = {"steps_per_task": stream.steps, "device": place.type, "precision": "float32", "together": ensemble.size}
-    scores = found.scores.nan_to_num(nan=_LARGEST, posinf=_LARGEST)
+    scores = outcome.scores.nan_to_num(nan=_LARGEST, posinf=_LARGEST)
     results = [
         {"seed": seed, "scores": row, "finite": finite,
-         "seconds": round(found.seconds / ensemble.size, 2), "settings": settings}
-        for seed, row, finite in zip(experiment.seeds, scores.tolist(), found.finite.tolist(), strict=True)
+         "seconds": round(outcome.seconds / ensemble.size, 2), "settings": settings}
+        for seed, row, finite in zip(experiment.seeds, scores.tolist(), outcome.finite.tolist(), strict=True)
     ]  # fmt: skip
     return _new(experiment, dataset, results, time.perf_counter() - start, place)
 
@@ -140,8 +140,8 @@ def _cut(dataset: Dataset, experiment: Experiment) -> Dataset:
     """Return the part of the data that an experiment takes."""
     train = dataset.train
     if experiment.validation is not None:
-        kept = len(train) - whole("validation", experiment.validation, low=1, high=len(train) - 1)
-        dataset = replace(dataset, train=train.head(kept), test=replace(train, x=train.x[kept:], y=train.y[kept:]))
+        cut = len(train) - whole("validation", experiment.validation, low=1, high=len(train) - 1)
+        dataset = replace(dataset, train=train.head(cut), test=replace(train, x=train.x[cut:], y=train.y[cut:]))
     sizes = []
     for name, split in (("train_size", dataset.train), ("test_size", dataset.test)):
         size = getattr(experiment, name)
@@ -172,9 +172,9 @@ def _new(
 ) -> records.Record:
     import torch
 
-    where = dataset.provenance.record() if dataset is not None else {"label": "bit flipping, generated"}
+    provenance = dataset.provenance.record() if dataset is not None else {"label": "bit flipping, generated"}
     return records.new(
-        command=experiment.command(), config=experiment.config(), seeds=list(experiment.seeds), data=where,
+        command=experiment.command(), config=experiment.config(), seeds=list(experiment.seeds), data=provenance,
         results=results, duration=duration,
         device=torch.cuda.get_device_name(place) if place.type == "cuda" else records.processor(),
     )  # fmt: skip

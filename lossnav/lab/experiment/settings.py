@@ -137,8 +137,8 @@ class Experiment:
     def _check_stream(self) -> None:
         """Raise unless the settings are those of one stream: what the other kind alone knows stays at its default."""
         if self.loss != STREAMS[self.stream]:
-            what = f"loss = {shown(self.loss)}, but it must be {STREAMS[self.stream]!r}"
-            raise ValueError(f"{what} for stream = {self.stream!r}")
+            problem = f"loss = {shown(self.loss)}, but it must be {STREAMS[self.stream]!r}"
+            raise ValueError(f"{problem} for stream = {self.stream!r}")
         if (self.data == "bits") != (self.stream == "bits"):
             raise ValueError(f"data = {self.data!r}, but it must be 'bits' for stream = 'bits' and for no other")
         if self.stream == IID:
@@ -150,15 +150,15 @@ class Experiment:
             return
         if self.tasks is None:
             raise ValueError(f"tasks = None, but it must be a whole number >= 1 for stream = {self.stream!r}")
-        alone = {entry.name: entry.default for entry in fields(self) if entry.name in _IID_ONLY}
-        alone |= {"model": "mlp"} | ({"batch_size": 1} if self.stream == "bits" else {})
-        for name, only in alone.items():
-            if getattr(self, name) != only:
-                what = f"{name} = {shown(getattr(self, name))}, but it must be {only}"
-                raise ValueError(f"{what} for stream = {self.stream!r}")
+        fixed = {entry.name: entry.default for entry in fields(self) if entry.name in _IID_ONLY}
+        fixed |= {"model": "mlp"} | ({"batch_size": 1} if self.stream == "bits" else {})
+        for name, required in fixed.items():
+            if getattr(self, name) != required:
+                problem = f"{name} = {shown(getattr(self, name))}, but it must be {required}"
+                raise ValueError(f"{problem} for stream = {self.stream!r}")
         if self.precision == "bfloat16" or self.memory_format == "channels_last":
-            what = f"precision = {self.precision!r}, memory_format = {self.memory_format!r}"
-            raise ValueError(f"{what}, but streams of tasks are learned in float32, contiguous")
+            problem = f"precision = {self.precision!r}, memory_format = {self.memory_format!r}"
+            raise ValueError(f"{problem}, but streams of tasks are learned in float32, contiguous")
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Experiment:
@@ -213,14 +213,14 @@ class Experiment:
 
     def identity(self) -> dict[str, Any]:
         """Return what changes the numbers and nothing else: no device's name, precision as it is used."""
-        found = {**self.settled().config(), "device": "auto"}
-        found["seed"] = self.seed if len(self.seeds) > 1 else self.seeds[0]
+        settings = {**self.settled().config(), "device": "auto"}
+        settings["seed"] = self.seed if len(self.seeds) > 1 else self.seeds[0]
         if self.model == "mlp":
-            found |= {"precision": "auto"} if self.precision == "float32" else {}
-            found |= {"memory_format": "auto"} if self.memory_format == "contiguous" else {}
+            settings |= {"precision": "auto"} if self.precision == "float32" else {}
+            settings |= {"memory_format": "auto"} if self.memory_format == "contiguous" else {}
         elif self.memory_format == "channels_last":
-            found["memory_format"] = "auto"
-        return found
+            settings["memory_format"] = "auto"
+        return settings
 
     def key(self) -> str:
         """Return 16 digits that tell this experiment from all others: of the SHA-256 of its identity."""

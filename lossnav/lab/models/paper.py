@@ -51,13 +51,13 @@ def mlp(
             layers += [nn.Linear(before, after), nn.ReLU()]
         return nn.Sequential(*layers[:-1])
 
-    made: Any = seeded(build, seed)
+    network: Any = seeded(build, seed)
     if initial == "he":
         with torch.no_grad():
-            for layer in made[1::2]:
+            for layer in network[1::2]:
                 layer.weight.mul_(math.sqrt(6.0))
                 layer.bias.zero_()
-    return cast(nn.Sequential, made)
+    return cast(nn.Sequential, network)
 
 
 def cnn(channels: int = 3, size: int = 32, outputs: int = 10, *, seed: int) -> nn.Sequential:

@@ -43,8 +43,8 @@ class Bytes(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """Return the logits of the bytes that follow."""
         inner = self.tokens(x) + self.places.weight
-        found: Tensor = self.head(self.blocks(inner, mask=self.mask, is_causal=True))
-        return found
+        logits: Tensor = self.head(self.blocks(inner, mask=self.mask, is_causal=True))
+        return logits
 
 
 def reader(length: int = 64, *, seed: int, **sizes: int) -> Bytes:

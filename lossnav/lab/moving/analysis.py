@@ -123,12 +123,12 @@ def analyse(
     whole("modes", modes, low=1)
     check_seed("seed", seed)
     flag("anyway", anyway)
-    few = len(data[0]) if examples is None else min(whole("examples", examples, low=2), len(data[0]))
+    count = len(data[0]) if examples is None else min(whole("examples", examples, low=2), len(data[0]))
     if setting.second is not None:
         model = _adapted(model, data, setting, loss, burn, seed)
     why = per_example(model, data, loss)
     if not why:
-        _check_stable(model, data, setting, loss, few, seed)
+        _check_stable(model, data, setting, loss, count, seed)
     how = {"loss": loss, "starts": _POINTS, "longest": 1}
     pilot = walk(model, data, setting, steps=burn - burn // 2, burn=burn // 2, seed=seed, **how)  # type: ignore[arg-type]
     if why:
@@ -136,35 +136,35 @@ def analyse(
     else:
         most = min(modes, pilot.final.numel())
         basin = measure(
-            model, data, pilot.points, mean=pilot.mean, loss=loss, modes=most, examples=few, seed=seed
+            model, data, pilot.points, mean=pilot.mean, loss=loss, modes=most, examples=count, seed=seed
         )  # fmt: skip
     expected = forecast(basin, setting)
     families = _invariant(model, data, loss, seed) if setting.decay else ()
-    settled, rest = at(model, pilot.final), round(10 / (1 - setting.beta))
-    found = walk(
-        settled, data, setting, steps=steps, burn=rest, seed=seed + 1, loss=loss,
+    settled, burn_in = at(model, pilot.final), round(10 / (1 - setting.beta))
+    run = walk(
+        settled, data, setting, steps=steps, burn=burn_in, seed=seed + 1, loss=loss,
         directions=basin.vectors if basin.has_curvature else None, families=families,
     )  # fmt: skip
-    moving = _drifts(found, expected)
-    if moving and not anyway:
-        raise NotStationary(f"the network is not at rest yet: {moving}; train it longer at this setting, or raise burn")
-    notes = [f"not stationary: {moving}"] if moving else []
+    drifts = _drifts(run, expected)
+    if drifts and not anyway:
+        raise NotStationary(f"the network is not at rest yet: {drifts}; train it longer at this setting, or raise burn")
+    notes = [f"not stationary: {drifts}"] if drifts else []
     return Analysis(
-        _rows(basin, expected, found), basin, expected, found, (*notes, *_notes(basin, setting, expected, found, why))
+        _rows(basin, expected, run), basin, expected, run, (*notes, *_notes(basin, setting, expected, run, why))
     )
 
 
 def _adapted(model: nn.Module, data: Pair, setting: Setting, loss: Loss, burn: int, seed: int) -> nn.Module:
     """Return the model after ``burn`` steps of AdamW, in the coordinates that its V then gives."""
-    found = walk(model, data, setting, steps=2, burn=burn, seed=seed + 2, loss=loss, starts=1, longest=1)
-    assert found.square is not None
-    least = float(found.square.max()) * 1e-30  # a weight that nothing moves
-    return scaled(at(model, found.final), found.square.clamp(min=least), setting.eps)
+    run = walk(model, data, setting, steps=2, burn=burn, seed=seed + 2, loss=loss, starts=1, longest=1)
+    assert run.square is not None
+    least = float(run.square.max()) * 1e-30  # a weight that nothing moves
+    return scaled(at(model, run.final), run.square.clamp(min=least), setting.eps)
 
 
-def _check_stable(model: nn.Module, data: Pair, setting: Setting, loss: Loss, few: int, seed: int) -> None:
+def _check_stable(model: nn.Module, data: Pair, setting: Setting, loss: Loss, count: int, seed: int) -> None:
     """Raise if the steepest direction at the given weights throws SGD out."""
-    chosen = torch.randperm(len(data[0]), generator=torch.Generator().manual_seed(seed))[:few].to(data[0].device)
+    chosen = torch.randperm(len(data[0]), generator=torch.Generator().manual_seed(seed))[:count].to(data[0].device)
     hessian = Hessian(model, loss, batches((data[0][chosen], data[1][chosen])))
     steepest = max(float(eigenpairs(hessian, 1, tolerance=1e-2).values[0]), 0.0)
     sgd.speed(steepest, eta=setting.eta, beta=setting.beta, batch=setting.batch, noise=0.0, decay=setting.decay)
@@ -174,10 +174,10 @@ def _invariant(model: nn.Module, data: Pair, loss: Loss, seed: int) -> tuple[Fam
     """Return the scale-invariant families whose weights are all moved; none where the finder finds no footing."""
     trained = {name for name, p in model.named_parameters() if p.requires_grad}
     try:
-        found = find_symmetries(model, loss, (data[0][:64], data[1][:64]), training=model.training, seed=seed)
+        families = find_symmetries(model, loss, (data[0][:64], data[1][:64]), training=model.training, seed=seed)
     except ValueError:  # fewer than four examples, a model that does not go into float64
         return ()
-    return tuple(family for family in found if family.kind == "scale" and trained.issuperset(family.names))
+    return tuple(family for family in families if family.kind == "scale" and trained.issuperset(family.names))
 
 
 def _drifts(run: Walk, expected: Forecast) -> str:
@@ -207,10 +207,10 @@ def _rows(basin: Basin, expected: Forecast, run: Walk) -> tuple[Row, ...]:
             rows.append(Row(f"exponent c, n = {span}", expected.exponent(run.lags[window]),
                             sgd.exponent(run.lags[window], far[window])))  # fmt: skip
         curvatures = basin.along + setting.decay  # E[(θ−θ̄)∂L] = Var(θ) E[H] along a walk that is Gaussian (Stein)
-        held = curvatures > 0
-        if held.any():
-            shares = run.equipartition(np.maximum(curvatures, 0.0))[held]
-            rows.append(Row(f"equipartition, median of {held.sum()} modes", 1.0, float(np.median(shares))))
+        confined = curvatures > 0
+        if confined.any():
+            shares = run.equipartition(np.maximum(curvatures, 0.0))[confined]
+            rows.append(Row(f"equipartition, median of {confined.sum()} modes", 1.0, float(np.median(shares))))
     for name, angles in run.angles.items():
         angle = setting.eta * limiting_angular_speed(eta=setting.eta, beta=setting.beta, decay=setting.decay)
         rows.append(Row(f"angle per step of {plainly(name)}", angle, float(np.sqrt(np.mean(angles**2)))))
@@ -225,11 +225,11 @@ def _notes(basin: Basin, setting: Setting, expected: Forecast, run: Walk, why: s
         notes.append(f"{100 * share:.0f} % of the noise is along directions that curve downwards; they count as flat")
     if basin.has_curvature:
         rising = basin.values > 0
-        bent = float(np.median(basin.along[rising] / basin.values[rising])) if rising.any() else 1.0
-        if not 1 / _BENT < bent < _BENT:
+        curvature_ratio = float(np.median(basin.along[rising] / basin.values[rising])) if rising.any() else 1.0
+        if not 1 / _BENT < curvature_ratio < _BENT:
             notes.append(
-                f"no quadratic: along the walk its {rising.sum()} steepest directions curve {bent:.2g} times as "
-                "much as at its mean, from which speed and displacement are predicted (median)"
+                f"no quadratic: along the walk its {rising.sum()} steepest directions curve {curvature_ratio:.2g} "
+                "times as much as at its mean, from which speed and displacement are predicted (median)"
             )
         ratio = float(run.displacement[:, -1].mean() / expected.displacement(run.lags[-1]))
         if ratio > _FURTHER:

@@ -115,29 +115,29 @@ def measure(
         chosen = torch.randperm(count, generator=torch.Generator().manual_seed(seed))[:examples]
         data = tuple(part[chosen.to(part.device)] for part in data)  # type: ignore[assignment]
     hessian = Hessian(at(body.model, mean), loss, batches(data))
-    found = eigenpairs(hessian, modes, seed=abs(seed)) if modes else None
-    vectors = mean.new_zeros(0, len(mean)) if found is None else found.vectors
-    traces, bent, noises, samples = [], [], [], []
+    leading_pairs = eigenpairs(hessian, modes, seed=abs(seed)) if modes else None
+    vectors = mean.new_zeros(0, len(mean)) if leading_pairs is None else leading_pairs.vectors
+    traces, along, noises, samples = [], [], [], []
     for index, point in enumerate(points):
-        there = at(body.model, point)
-        if found is not None:  # a Hessian passes through the data as soon as it is made
-            bent.append((Hessian(there, loss, batches(data)).matvec(vectors) * vectors).sum(1).cpu().double().numpy())
-        sigma = GradientCovariance(there, loss, chunks(data))
-        trace, along = 0.0, torch.zeros(len(vectors), dtype=torch.float64)
+        placed = at(body.model, point)
+        if leading_pairs is not None:  # a Hessian passes through the data as soon as it is made
+            along.append((Hessian(placed, loss, batches(data)).matvec(vectors) * vectors).sum(1).cpu().double().numpy())
+        sigma = GradientCovariance(placed, loss, chunks(data))
+        trace, noise = 0.0, torch.zeros(len(vectors), dtype=torch.float64)
         for x, y in chunks(data):
             gradients = sigma.gradients((x, y)) - sigma.mean
             trace += gradients.square().sum().item()
-            along += (gradients @ vectors.T).square().sum(0).cpu().double()
+            noise += (gradients @ vectors.T).square().sum(0).cpu().double()
         traces.append(trace / len(data[0]))
-        noises.append(along.numpy() / len(data[0]))
+        noises.append(noise.numpy() / len(data[0]))
         share = len(range(index, draws, len(points)))
         if share:
             samples.append(sigma.sample(share, seed=abs(seed) + index))
     spread = quadrature(hessian, torch.cat(samples), steps=nodes)
     level = float(np.mean(traces))
     return Basin(
-        count, np.array(traces), np.zeros(0) if found is None else found.values.numpy(), vectors,
-        np.mean(bent, axis=0) if bent else np.zeros(0), np.mean(noises, axis=0),
+        count, np.array(traces), np.zeros(0) if leading_pairs is None else leading_pairs.values.numpy(), vectors,
+        np.mean(along, axis=0) if along else np.zeros(0), np.mean(noises, axis=0),
         spread.nodes.ravel(), spread.weights.ravel() * level / spread.weights.sum(),
     )  # fmt: skip
 
@@ -177,10 +177,8 @@ def measure_batches(
                 gradients.append(body.gradient.clone())
             squares.append((gradients[0] - gradients[1]).square().sum().item() / 2)
         traces.append(float(np.mean(squares)) / setting.noise_factor(count))
-    nothing = np.zeros(0)
-    return Basin(
-        count, np.array(traces), nothing, body.theta.new_zeros(0, len(body.theta)), nothing, nothing, nothing, nothing
-    )
+    empty = np.zeros(0)
+    return Basin(count, np.array(traces), empty, body.theta.new_zeros(0, len(body.theta)), empty, empty, empty, empty)
 
 
 def per_example(model: nn.Module, data: Pair, loss: Loss = cross_entropy) -> str:

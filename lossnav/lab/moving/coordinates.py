@@ -46,24 +46,24 @@ def scaled(model: nn.Module, square: Tensor, eps: float) -> nn.Module:
     Raises:
         ValueError: layers share a parameter.
     """
-    found = copy.deepcopy(model)
-    trained = [(module, name) for module in found.modules() for name, p in module.named_parameters(recurse=False)
+    copied = copy.deepcopy(model)
+    trained = [(module, name) for module in copied.modules() for name, p in module.named_parameters(recurse=False)
                if p.requires_grad]  # fmt: skip
-    names = [name for name, p in found.named_parameters() if p.requires_grad]
+    names = [name for name, p in copied.named_parameters() if p.requires_grad]
     if len(trained) != len(names):
         raise ValueError("model has layers that share a parameter, which AdamW's coordinates cannot be given to yet")
     parts = square.split([getattr(module, name).numel() for module, name in trained])
     for (module, name), part in zip(trained, parts, strict=True):
         mean = part.view_as(getattr(module, name))
         parametrize.register_parametrization(module, name, _Scaled((mean.sqrt() + eps).sqrt(), mean.clone()))
-    return found
+    return copied
 
 
 def scale_of(model: nn.Module) -> tuple[Tensor, Tensor] | None:
     """Return scale and V of a ``scaled`` model, flat, shape (D,) each, in the order of its parameters; else None."""
     owners = [model.get_submodule(name.rpartition(".")[0]) for name, p in model.named_parameters() if p.requires_grad]
     lists = [owner for owner in owners if isinstance(owner, parametrize.ParametrizationList)]
-    parts = [part for one in lists for part in one if isinstance(part, _Scaled)]
+    parts = [part for parametrizations in lists for part in parametrizations if isinstance(part, _Scaled)]
     if len(parts) < len(owners):
         return None
     return torch.cat([part.scale.flatten() for part in parts]), torch.cat([part.square.flatten() for part in parts])

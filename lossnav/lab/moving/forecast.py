@@ -49,8 +49,8 @@ class Forecast:
         if not self._basin.has_curvature:
             raise ValueError("the basin has no curvatures, but a displacement needs them: see moving.measure_batches")
         common = _common(self._basin, self.setting)
-        bent = np.maximum(self._basin.nodes + self.setting.decay, 0.0)
-        return sgd.displacement(bent, steps, form=form, gradient_variance=self._basin.weights, **common)
+        node_curvatures = np.maximum(self._basin.nodes + self.setting.decay, 0.0)
+        return sgd.displacement(node_curvatures, steps, form=form, gradient_variance=self._basin.weights, **common)
 
     def exponent(self, lags: ArrayLike) -> float:
         """Return c of E|θ_{k+n} − θ_k|² ∝ n^c over the given lags."""
@@ -73,20 +73,20 @@ def forecast(basin: Basin, setting: Setting) -> Forecast:
     total: dict[str, Any] = {"gradient_variance": basin.trace, **common}
     smooth = sgd.speed(0.0, form="sde", **total)
     if not basin.has_curvature:
-        nothing = np.zeros(0)
-        return Forecast(setting, smooth, smooth, np.nan, nothing, nothing, nothing, basin)
-    bent = np.maximum(basin.nodes + setting.decay, 0.0)
-    speed = sgd.speed(bent, form="discrete", gradient_variance=basin.weights, **common)
+        empty = np.zeros(0)
+        return Forecast(setting, smooth, smooth, np.nan, empty, empty, empty, basin)
+    node_curvatures = np.maximum(basin.nodes + setting.decay, 0.0)
+    speed = sgd.speed(node_curvatures, form="discrete", gradient_variance=basin.weights, **common)
     factor = setting.noise_factor(basin.examples)
     excess = setting.eta * factor * basin.trace / (4 * (1 - setting.beta))
-    held = basin.values + setting.decay > 0
-    modes: dict[str, Any] = {"gradient_variance": basin.noises[held], "decay": 0.0, "form": "discrete", **common}
-    variances, turns = np.full((2, len(held)), np.nan), np.full(len(held), np.nan)
-    if held.any():
-        curvatures = basin.values[held] + setting.decay
-        found = sgd.stationary(curvatures, **modes)
-        variances[:, held] = found[:, 0, 0], found[:, 1, 1]
-        turns[held] = sgd.circulation(curvatures, **modes)
+    confined = basin.values + setting.decay > 0
+    modes: dict[str, Any] = {"gradient_variance": basin.noises[confined], "decay": 0.0, "form": "discrete", **common}
+    variances, turns = np.full((2, len(confined)), np.nan), np.full(len(confined), np.nan)
+    if confined.any():
+        curvatures = basin.values[confined] + setting.decay
+        covariance = sgd.stationary(curvatures, **modes)
+        variances[:, confined] = covariance[:, 0, 0], covariance[:, 1, 1]
+        turns[confined] = sgd.circulation(curvatures, **modes)
     return Forecast(setting, speed, smooth, excess, variances[0], variances[1], turns, basin)
 
 

@@ -47,8 +47,8 @@ class Setting:
         """Return the setting of ``torch.optim.AdamW`` with these numbers: η = lr(1−β₁), β = β₁, λ as it is."""
         positive("lr", lr)
         finite("weight_decay", weight_decay, low=0.0)
-        given = array("betas", betas, shape=(2,)).tolist()
-        first, second = (_fraction(f"betas[{i}]", beta) for i, beta in enumerate(given))
+        pair = array("betas", betas, shape=(2,)).tolist()
+        first, second = (_fraction(f"betas[{i}]", beta) for i, beta in enumerate(pair))
         return cls(lr * (1 - first), first, batch, weight_decay, sampling, second, eps)
 
     def __post_init__(self) -> None:

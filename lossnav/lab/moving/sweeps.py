@@ -27,5 +27,5 @@ def rested(model: nn.Module, data: Pair, training: Sequence[tuple[Setting, int]]
 
 def around(base: Setting, sweeps: Mapping[str, Sequence[Any]]) -> list[tuple[str, Setting]]:
     """Return (sweep, setting) of all runs but the base's own, at last that on shuffled epochs."""
-    found = [(name, replace(base, **{name: value})) for name, values in sweeps.items() for value in values]
-    return [one for one in found if one[1] != base] + [("epochs", replace(base, sampling="epochs"))]
+    runs = [(name, replace(base, **{name: value})) for name, values in sweeps.items() for value in values]
+    return [run for run in runs if run[1] != base] + [("epochs", replace(base, sampling="epochs"))]

@@ -85,9 +85,9 @@ class Walk:
         no quadratic h_l is the mean along the walk, not the curvature at its mean, as far as θ is Gaussian (Stein's
         lemma). Batches of a shuffled epoch remember each other, and need not give 1.
         """
-        bent = array("curvatures", curvatures, shape=(self.positions.shape[1],))
+        h = array("curvatures", curvatures, shape=(self.positions.shape[1],))
         half = self.setting.eta * (1 + self.setting.beta) / 2
-        return bent * self.positions.var(axis=0) / (half * self.velocities.var(axis=0))
+        return h * self.positions.var(axis=0) / (half * self.velocities.var(axis=0))
 
 
 def walk(
@@ -240,36 +240,36 @@ class _Recorder:
         return Walk(
             self.setting, burn, _numbers(losses), _numbers(squares), _numbers(places), _numbers(speeds), lags,
             displacement, points, (total / steps).to(theta), theta.clone(),
-            {name: np.sqrt(found.size[:, 0]) for name, found in blocks.items()},
-            {name: found.angle[:, 0] for name, found in blocks.items()},
+            {name: np.sqrt(recorder.size[:, 0]) for name, recorder in blocks.items()},
+            {name: recorder.angle[:, 0] for name, recorder in blocks.items()},
             None if self.setting.second is None else self.square / self.weight,
         )  # fmt: skip
 
     def _step(self, index: Tensor) -> Tensor:
         """Take one step with the examples of ``index``; return the loss of the batch before it."""
-        theta, v, gradient, now = self.body.theta, self.velocity, self.body.gradient, self.setting
+        theta, v, gradient, setting = self.body.theta, self.velocity, self.body.gradient, self.setting
         gradient.zero_()
         value = self.loss(self.body.model(self.data[0][index]), self.data[1][index])
         value.backward()
-        if now.second is None:
-            v.mul_(now.beta).sub_(gradient)
-            if now.decay:
-                v.sub_(theta, alpha=now.decay)
+        if setting.second is None:
+            v.mul_(setting.beta).sub_(gradient)
+            if setting.decay:
+                v.sub_(theta, alpha=setting.decay)
         else:
-            self._adapt(now.second)
-        theta.add_(v, alpha=now.eta)
+            self._adapt(setting.second)
+        theta.add_(v, alpha=setting.eta)
         return value.detach()
 
     def _adapt(self, second: float) -> None:
         """Set v so that φ moves as AdamW moves θ = φ/scale: P₀P⁻¹ of the memory, P₀ the first P, less the decay."""
-        now, theta, gradient = self.setting, self.body.theta, self.body.gradient
-        given = gradient * self.scale
-        self.square.mul_(second).addcmul_(given, given, value=1 - second)
+        setting, theta, gradient = self.setting, self.body.theta, self.body.gradient
+        raw_gradient = gradient * self.scale
+        self.square.mul_(second).addcmul_(raw_gradient, raw_gradient, value=1 - second)
         self.weight = second * self.weight + 1 - second
-        self.memory.mul_(now.beta).sub_(gradient)
-        precision = (self.square / self.weight).sqrt_().add_(now.eps)
+        self.memory.mul_(setting.beta).sub_(gradient)
+        precision = (self.square / self.weight).sqrt_().add_(setting.eps)
         torch.mul(self.memory, self.first / precision, out=self.velocity)
-        self.velocity.sub_(theta, alpha=now.decay / (1 - now.beta))
+        self.velocity.sub_(theta, alpha=setting.decay / (1 - setting.beta))
 
     def _batches(self, generator: torch.Generator) -> Iterator[Tensor]:
         """Draw indices of examples, for ever."""
@@ -310,5 +310,5 @@ def _check_directions(directions: Tensor | None, body: Body) -> None:
         return
     tensor("directions", directions, "a tensor (L, D) of numbers", ndim=2, floating=True)
     if directions.shape[1] != len(body.theta):
-        found = tuple(directions.shape)
-        raise ValueError(f"directions has shape {found}, but it must be (L, D) with D = {len(body.theta)} weights")
+        shape = tuple(directions.shape)
+        raise ValueError(f"directions has shape {shape}, but it must be (L, D) with D = {len(body.theta)} weights")

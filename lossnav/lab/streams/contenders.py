@@ -113,7 +113,7 @@ def last_tenth(scores: Any) -> Array:
 
 
 def _scores(scores: Any) -> Array:
-    found = array("scores", scores)
-    if found.ndim == 0 or found.shape[-1] == 0:
-        raise ValueError(f"scores has shape {found.shape}, but it must have shape (…, tasks) with one task at least")
-    return found
+    values = array("scores", scores)
+    if values.ndim == 0 or values.shape[-1] == 0:
+        raise ValueError(f"scores has shape {values.shape}, but it must have shape (…, tasks) with one task at least")
+    return values

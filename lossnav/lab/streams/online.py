@@ -142,12 +142,12 @@ def run(
     begun, spent = 0, 0.0
     if checkpoint is not None:
         checkpoint = Path(checkpoint)
-        there = checkpoints.is_there(checkpoint, resume=True)
+        exists = checkpoints.is_there(checkpoint, resume=True)
         check_place(checkpoint)
         identity = describe({
             "stream": stream, "rule": rule, "loss": loss, "score": score, "clip": clip, "network": ensemble,
         })  # fmt: skip
-        if there:
+        if exists:
             content = checkpoints.read(checkpoint, identity, tasks, "tasks")
             begun, spent = content["done"], content["seconds"]
             scores[:, :begun] = content["scores"]
@@ -158,7 +158,7 @@ def run(
         for number in range(begun, tasks):
             inputs, targets = (tensor.to(device) for tensor in stream.task(number))
             batches = zip(inputs.unbind(), targets.unbind(), strict=True)
-            outputs = torch.stack([said for said, _ in loop.learn(ensemble, rule, batches, loss, clip)])
+            outputs = torch.stack([prediction for prediction, _ in loop.learn(ensemble, rule, batches, loss, clip)])
             scores[:, number] = score(outputs, targets).mean(0)
             bar.set_postfix(score=f"{scores[:, number].mean():.3f}", refresh=False)
             bar.update()

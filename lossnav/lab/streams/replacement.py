@@ -139,7 +139,7 @@ class ContinualBackprop:
 
     def _listen_to_all(self) -> None:
         """Take the outputs of one batch into the averages of all units."""
-        features = [found for found in self._features if found is not None]
+        features = [feature for feature in self._features if feature is not None]
         if len(features) < len(self._features):
             raise RuntimeError("step() came before any forward pass of the ensemble: there are no features to judge")
         outputs = torch.cat(features, dim=-1)
@@ -147,9 +147,9 @@ class ContinualBackprop:
         self._mean.lerp_(outputs.mean(1), 1 - self.decay)
         deviation = outputs.sub_(self._centre().unsqueeze(1)).abs_().mean(1)
         # abs().sum() is several times faster on the CPU than vector_norm(·, 1)
-        heard = torch.cat([layer.weight.abs().sum(1) for layer in self._linear[1:]], dim=-1)
-        cost = torch.cat([layer.weight.abs().sum(2) for layer in self._linear[:-1]], dim=-1)
-        self._utility.lerp_(deviation.mul_(heard).div_(cost.clamp_(min=_TINY)), 1 - self.decay)
+        outgoing = torch.cat([layer.weight.abs().sum(1) for layer in self._linear[1:]], dim=-1)
+        incoming = torch.cat([layer.weight.abs().sum(2) for layer in self._linear[:-1]], dim=-1)
+        self._utility.lerp_(deviation.mul_(outgoing).div_(incoming.clamp_(min=_TINY)), 1 - self.decay)
 
     def _replace_due(self, mature: Tensor) -> None:
         """Replace as many units as have been saved up for, the least useful of each layer first."""

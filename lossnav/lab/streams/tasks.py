@@ -181,10 +181,10 @@ class BitFlipping:
 
 def _seeds(seeds: Sequence[int]) -> tuple[int, ...]:
     listed = sequence("seeds", seeds, "whole numbers, one for each member")
-    found = tuple(check_seed(f"seeds[{index}]", seed, low=0) for index, seed in enumerate(listed))
-    if not found:
+    checked = tuple(check_seed(f"seeds[{index}]", seed, low=0) for index, seed in enumerate(listed))
+    if not checked:
         raise ValueError("seeds is empty, but there must be one for each member")
-    return found
+    return checked
 
 
 def _generator(*key: Any) -> torch.Generator:

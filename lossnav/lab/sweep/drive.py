@@ -83,11 +83,11 @@ def run(
 def _check_beginnings(wanted: Sequence[Experiment]) -> None:
     lengths: dict[str, int] = {}
     for experiment in wanted:
-        what, length = "epochs" if experiment.tasks is None else "tasks", experiment.length
-        other = lengths.setdefault(experiment.begun().key(), length)
-        if other != length:
+        unit, length = "epochs" if experiment.tasks is None else "tasks", experiment.length
+        earlier = lengths.setdefault(experiment.begun().key(), length)
+        if earlier != length:
             raise ValueError(
-                f"{what} = {other} and {length} of the same experiment would share one checkpoint: run the shorter "
+                f"{unit} = {earlier} and {length} of the same experiment would share one checkpoint: run the shorter "
                 "ones first, and then the longer ones, which go on from there"
             )
 
@@ -95,9 +95,9 @@ def _check_beginnings(wanted: Sequence[Experiment]) -> None:
 def _run(
     wanted: Sequence[Experiment], folder: Path, workers: int | None, cluster: str | None, attempts: int, how: How
 ) -> Iterator[Finished]:
-    with ExitStack() as held:
+    with ExitStack() as stack:
         for place in filter(None, (folder, how.checkpoints)):
-            held.enter_context(_alone(place))
+            stack.enter_context(_alone(place))
         pending: dict[str, Experiment] = {}
         for experiment in {e.key(): e for e in wanted}.values():
             record = _recorded(folder, experiment)
@@ -107,14 +107,14 @@ def _run(
                 yield Finished(experiment, record, before=True)
         if not pending:
             return
-        client = held.enter_context(_client(cluster))
+        client = stack.enter_context(_client(cluster))
         count = _workers(workers) if client is None else sum(client.nthreads().values())
         # settled here, so that all workers multiply alike, and a record is of the experiment that it was asked for
         jobs = [experiment.settled() for experiment in pending.values()]
-        for done in _survive(jobs, count, client, attempts, how):
-            key = done.experiment.key()
-            error = done.error or _keep(folder / f"{key}.json", done.record)
-            yield Finished(pending[key], None if error else done.record, error)
+        for finished in _survive(jobs, count, client, attempts, how):
+            key = finished.experiment.key()
+            error = finished.error or _keep(folder / f"{key}.json", finished.record)
+            yield Finished(pending[key], None if error else finished.record, error)
 
 
 def _recorded(folder: Path, experiment: Experiment) -> records.Record | None:
@@ -147,20 +147,20 @@ def _survive(jobs: Sequence[Experiment], workers: int, client: Any, attempts: in
         from distributed import KilledWorker
 
         dead = (BrokenExecutor, KilledWorker)
-    left = {job.key(): job for job in jobs}
+    remaining = {job.key(): job for job in jobs}
     deaths = 0
-    while left:
+    while remaining:
         try:
-            for done in _results(list(left.values()), workers, client, how):
-                del left[done.experiment.key()]
+            for finished in _results(list(remaining.values()), workers, client, how):
+                del remaining[finished.experiment.key()]
                 deaths = 0
-                yield done
+                yield finished
         except dead as error:
             deaths += 1
             if deaths == attempts:
                 raise RuntimeError(
                     f"workers died {attempts} times in a row ({type(error).__name__}), and "
-                    f"{len(left)} runs are left: perhaps the memory does not suffice for so many "
+                    f"{len(remaining)} runs are left: perhaps the memory does not suffice for so many "
                     "at a time. What is finished is kept"
                 ) from None
 
@@ -173,8 +173,8 @@ def _results(jobs: Sequence[Experiment], workers: int, client: Any, how: How) ->
     with _processes(min(workers, len(jobs))) if client is None else _cluster(client) as executor:
         with _deaf():  # here workers start
             running = [executor.submit(work, job, how) for job in jobs]
-        for done in as_completed(running):
-            yield done.result()
+        for future in as_completed(running):
+            yield future.result()
 
 
 @contextmanager

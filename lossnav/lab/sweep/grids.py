@@ -45,15 +45,15 @@ def grid(
     if base is not None:
         instance("base", base, Mapping, "a mapping from settings to values")
     for index, seed in enumerate(sequence("seeds", seeds, "whole numbers")):
-        for one in seed if isinstance(seed, (list, tuple)) and seed else [seed]:
-            check_seed(f"seeds[{index}]", one, low=0)
+        for number in seed if isinstance(seed, (list, tuple)) and seed else [seed]:
+            check_seed(f"seeds[{index}]", number, low=0)
     if not len(seeds):
         raise ValueError("seeds is empty, but a sweep needs at least one seed")
-    found = []
+    experiments = []
     for values in itertools.product(*axes.values()):
         for seed in seeds:
-            found.append(_combined(base or {}, dict(zip(axes, values, strict=True)), seed))
-    return found
+            experiments.append(_combined(base or {}, dict(zip(axes, values, strict=True)), seed))
+    return experiments
 
 
 def _combined(base: Mapping[str, Any], point: Mapping[str, Any], seed: int | Sequence[int]) -> Experiment:
@@ -90,6 +90,6 @@ def read_grids(path: str | os.PathLike[str]) -> list[Experiment]:
     if not isinstance(seeds, list):
         raise ValueError(f"{path}: seeds = {shown(seeds)}, but it must be a list")
     try:
-        return [found for axes in grids for found in grid(axes, seeds, content)]
+        return [experiment for axes in grids for experiment in grid(axes, seeds, content)]
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None

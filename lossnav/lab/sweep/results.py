@@ -31,9 +31,9 @@ class Finished:
 
 def recorded(record: records.Record) -> Experiment:
     """Return the experiment that a record is of, with the precision that was used, whatever was asked for."""
-    found = Experiment.of(record.config)
-    used = record.results[0].get("settings", {}).get("precision", found.precision)
-    return replace(found, precision=used) if found.precision == "auto" and found.model != "mlp" else found
+    setup = Experiment.of(record.config)
+    used = record.results[0].get("settings", {}).get("precision", setup.precision)
+    return replace(setup, precision=used) if setup.precision == "auto" and setup.model != "mlp" else setup
 
 
 def outcome(result: Mapping[str, Any]) -> float | None:
@@ -66,7 +66,7 @@ def summarise(finished: Sequence[Finished]) -> list[dict[str, Any]]:
 
 def _group(entries: Sequence[Finished]) -> dict[str, Any]:
     results = [result for entry in entries if entry.record is not None for result in entry.record.results]
-    last = [found for result in results if (found := outcome(result)) is not None]
+    last = [score for result in results if (score := outcome(result)) is not None]
     mean = statistics.fmean(last) if last else None
     spread = statistics.stdev(last) if len(last) > 1 else None
     config = {key: value for key, value in entries[0].experiment.config().items() if key != "seed"}

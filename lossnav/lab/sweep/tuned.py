@@ -57,9 +57,9 @@ class Comparison:
         if not instance("trials", self.trials, Mapping, "a mapping from rules to experiments"):
             raise ValueError("trials is empty, but there must be one rule at least")
         for name, tried in self.trials.items():
-            for index, one in enumerate(sequence(f"trials[{name!r}]", tried, "experiments")):
-                instance(f"trials[{name!r}][{index}]", one, Experiment, "an Experiment")
-        budgets = {name: len({replace(one, seed=0).key() for one in tried}) for name, tried in self.trials.items()}
+            for index, trial in enumerate(sequence(f"trials[{name!r}]", tried, "experiments")):
+                instance(f"trials[{name!r}][{index}]", trial, Experiment, "an Experiment")
+        budgets = {name: len({replace(trial, seed=0).key() for trial in tried}) for name, tried in self.trials.items()}
         if len(set(budgets.values())) > 1 or 0 in budgets.values():
             raise ValueError(
                 f"trials has {budgets} different settings, but each rule must have as many, and one at least"
@@ -69,30 +69,30 @@ class Comparison:
                 one_of(f"a setting in {name}", setting, tuple(entry.name for entry in fields(Experiment)))
         function("score", self.score)
         flag("lower_is_better", self.lower_is_better)
-        chose, judge = (self._all_seeds(name) for name in ("tuning_seeds", "seeds"))
-        if shared := chose & judge:
+        tuning_seeds, fresh_seeds = (self._all_seeds(name) for name in ("tuning_seeds", "seeds"))
+        if shared := tuning_seeds & fresh_seeds:
             raise ValueError(f"seeds and tuning_seeds share {sorted(shared)}, but a rule must be judged on fresh seeds")
         self.tried(), self.judged({name: tried[0] for name, tried in self.trials.items()})  # settings are checked now
 
     def _all_seeds(self, name: str) -> set[int]:
-        given = sequence(name, getattr(self, name), "whole numbers")
-        if not len(given):
+        seeds = sequence(name, getattr(self, name), "whole numbers")
+        if not len(seeds):
             raise ValueError(f"{name} is empty, but there must be one at least")
         (first, *_), *_ = self.trials.values()
-        return {one for index, seed in enumerate(given) for one in _seeded(first, f"{name}[{index}]", seed).seeds}
+        return {seed for index, entry in enumerate(seeds) for seed in _seeded(first, f"{name}[{index}]", entry).seeds}
 
     def tried(self) -> dict[str, list[list[Experiment]]]:
         """Return the experiments of the tuning: rule → for each setting those of all seeds."""
         return {
-            name: [[replace(one, seed=seed, **self.tuning) for seed in self.tuning_seeds] for one in tried]
+            name: [[replace(trial, seed=seed, **self.tuning) for seed in self.tuning_seeds] for trial in tried]
             for name, tried in self.trials.items()
         }
 
     def judged(self, best: Mapping[str, Experiment]) -> dict[str, list[Experiment]]:
         """Return the experiments that judge the best setting of each rule."""
-        for name, one in instance("best", best, Mapping, "a mapping from rules to experiments").items():
-            instance(f"best[{name!r}]", one, Experiment, "an Experiment")
-        return {name: [replace(one, seed=seed, **self.judging) for seed in self.seeds] for name, one in best.items()}
+        for name, base in instance("best", best, Mapping, "a mapping from rules to experiments").items():
+            instance(f"best[{name!r}]", base, Experiment, "an Experiment")
+        return {name: [replace(base, seed=seed, **self.judging) for seed in self.seeds] for name, base in best.items()}
 
 
 def _seeded(experiment: Experiment, name: str, seed: Any) -> Experiment:
@@ -135,16 +135,16 @@ def compare(comparison: Comparison, folder: str | os.PathLike[str], **how: Any) 
     """
     instance("comparison", comparison, Comparison, "a sweep.Comparison")
     tried = comparison.tried()
-    found = every([one for rules in tried.values() for seeds in rules for one in seeds], folder, **how)
+    tuning_runs = every([job for settings in tried.values() for seeds in settings for job in seeds], folder, **how)
     trials = {
-        name: [[found[one.key()] for one in seeds] for seeds in settings] for name, settings in tried.items()
+        name: [[tuning_runs[job.key()] for job in seeds] for seeds in settings] for name, settings in tried.items()
     }  # fmt: skip
     scores = {name: [_mean(map(comparison.score, seeds)) for seeds in settings] for name, settings in trials.items()}
     best = {name: _best(name, table, comparison.lower_is_better) for name, table in scores.items()}
     judged = comparison.judged({name: comparison.trials[name][place] for name, place in best.items()})
-    found = every([one for seeds in judged.values() for one in seeds], folder, **how)
+    judging_runs = every([job for seeds in judged.values() for job in seeds], folder, **how)
     return {
-        name: Tuned(trials[name], scores[name], best[name], [found[one.key()] for one in judged[name]])
+        name: Tuned(trials[name], scores[name], best[name], [judging_runs[job.key()] for job in judged[name]])
         for name in trials
     }  # fmt: skip
 
@@ -163,17 +163,17 @@ def every(wanted: Sequence[Experiment], folder: str | os.PathLike[str], **how: A
     Raises:
         RuntimeError: one could not be run; says which, and why.
     """
-    found = {}
-    for one in run(wanted, folder, **how):
-        if one.record is None:
-            raise RuntimeError(f"{one.experiment.command()}: {one.error}")
-        found[one.experiment.key()] = one.record
-    return found
+    records_by_key = {}
+    for finished in run(wanted, folder, **how):
+        if finished.record is None:
+            raise RuntimeError(f"{finished.experiment.command()}: {finished.error}")
+        records_by_key[finished.experiment.key()] = finished.record
+    return records_by_key
 
 
 def _mean(scores: Iterable[float | None]) -> float | None:
-    found = list(scores)
-    return None if None in found else statistics.fmean(x for x in found if x is not None)
+    values = list(scores)
+    return None if None in values else statistics.fmean(x for x in values if x is not None)
 
 
 def _best(name: str, scores: Sequence[float | None], lower_is_better: bool) -> int:

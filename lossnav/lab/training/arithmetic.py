@@ -83,8 +83,8 @@ def choose(model: nn.Module, place: torch.device, precision: str, memory_format:
     reasons = []
     if precision == "auto":
         precision = "bfloat16" if convolutions and units else "float32"
-        what = f"the {place.type} has {units}" if units else f"the {place.type} has no units for bfloat16"
-        reasons.append(f"{precision}: {what}" if convolutions else f"{precision}: no convolutions")
+        hardware = f"the {place.type} has {units}" if units else f"the {place.type} has no units for bfloat16"
+        reasons.append(f"{precision}: {hardware}" if convolutions else f"{precision}: no convolutions")
     if memory_format == "auto":
         memory_format = "channels_last" if convolutions else "contiguous"
         reasons.append(f"{memory_format}: {'convolutions' if convolutions else 'no convolutions'}")

@@ -57,9 +57,9 @@ def write(path: Path, identity: dict[str, Any], done: int, state: dict[str, Any]
     try:
         archive.save(path, {"format": _FORMAT, "identity": identity, "done": done, **_plain(state)})
     except pickle.UnpicklingError as error:
-        found = re.search(r"GLOBAL (\S+)", str(error))
-        what = f": {found[1]}" if found else ""
-        raise TypeError(f"checkpoint: the state of the model or the optimizer has more than tensors{what}") from None
+        matched = re.search(r"GLOBAL (\S+)", str(error))
+        detail = f": {matched[1]}" if matched else ""
+        raise TypeError(f"checkpoint: the state of the model or the optimizer has more than tensors{detail}") from None
 
 
 def _plain(value: Any) -> Any:
@@ -92,17 +92,17 @@ def read(path: Path, identity: dict[str, Any], length: int, unit: str) -> dict[s
     except OSError as error:
         raise CheckpointError(f"checkpoint = {str(path)!r} cannot be read ({error.strerror})") from None
     if not isinstance(content, dict) or content.get("format") != _FORMAT:
-        found = shown(content.get("format")) if isinstance(content, dict) else type(content).__name__
+        file_format = shown(content.get("format")) if isinstance(content, dict) else type(content).__name__
         raise CheckpointError(
-            f"checkpoint = {str(path)!r} has the format {found}, and this version reads format {_FORMAT}: "
+            f"checkpoint = {str(path)!r} has the format {file_format}, and this version reads format {_FORMAT}: "
             "continue it with the version that wrote it, or delete it to begin again"
         )
-    other = differences(content["identity"], identity)
+    differing = differences(content["identity"], identity)
     if content["done"] > length:
-        other.append(f"{content['done']} {unit} there, {length} here")
-    if other:
+        differing.append(f"{content['done']} {unit} there, {length} here")
+    if differing:
         raise CheckpointError(
-            f"checkpoint = {str(path)!r} belongs to another run: {'; '.join(other[:6])}. Continue that run with "
+            f"checkpoint = {str(path)!r} belongs to another run: {'; '.join(differing[:6])}. Continue that run with "
             "its own settings, name another file, or delete this one"
         )
     return content

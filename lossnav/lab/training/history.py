@@ -29,8 +29,8 @@ class History:
 
     def record(self) -> dict[str, Any]:
         """Return the history as plain numbers for a record, without the losses of single steps."""
-        kept = {"train_loss": self.train_loss, "test_loss": self.test_loss, "test_accuracy": self.test_accuracy}
-        entries: dict[str, Any] = {key: [round(x, 6) for x in values] for key, values in kept.items()}
+        curves = {"train_loss": self.train_loss, "test_loss": self.test_loss, "test_accuracy": self.test_accuracy}
+        entries: dict[str, Any] = {key: [round(x, 6) for x in values] for key, values in curves.items()}
         entries["seconds"] = round(sum(self.seconds), 2)
         return entries
 

@@ -25,13 +25,13 @@ _OF_TORCH = ("param_groups", "state", "defaults")  # of an optimizer: in its sta
 
 def differences(then: Any, now: Any) -> list[str]:
     """Return where two descriptions differ, as "rule.param_groups.0.lr = 0.1 there, 0.2 here"."""
-    both = [dict(_leaves(one)) for one in (then, now)]
-    found = []
-    for name in both[0] | both[1]:
-        there, here = (shown(one[name]) if name in one else "nothing" for one in both)
-        if name not in both[0] or name not in both[1] or both[0][name] != both[1][name]:
-            found.append(f"{name} = {there} there, {here} here")
-    return found
+    flat = [dict(_leaves(description)) for description in (then, now)]
+    differing = []
+    for name in flat[0] | flat[1]:
+        there, here = (shown(leaves[name]) if name in leaves else "nothing" for leaves in flat)
+        if name not in flat[0] or name not in flat[1] or flat[0][name] != flat[1][name]:
+            differing.append(f"{name} = {there} there, {here} here")
+    return differing
 
 
 def _leaves(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
@@ -81,8 +81,8 @@ def describe(value: Any, above: tuple[int, ...] = ()) -> Any:
         return inside({"method": value.__func__, "of": value.__self__})
     if isinstance(value, FunctionType) and not _is_known(value):
         cells = [cell.cell_contents for cell in value.__closure__ or ()]
-        given = [value.__defaults__, value.__kwdefaults__, cells]
-        return {"function": _name(value), "source": _source(value), "given": inside(given)}
+        bound_values = [value.__defaults__, value.__kwdefaults__, cells]
+        return {"function": _name(value), "source": _source(value), "given": inside(bound_values)}
     if hasattr(value, "__qualname__"):  # a function of ours, or a compiled one
         return _name(value)
     return {"class": _name(type(value)), **inside(_attributes(value))}
@@ -92,12 +92,12 @@ def _attributes(value: Any) -> dict[str, Any]:
     """Return what tells an object from others of its class; of an optimizer what is public or in its state."""
     if isinstance(value, nn.Module):
         return {"modules": repr(value), "tensors": value.state_dict()}
-    found = dict(getattr(value, "__dict__", {}))
+    attributes = dict(getattr(value, "__dict__", {}))
     if hasattr(value, "state_dict"):  # hooks, and steps that torch has wrapped, are made anew in each process
         live = (FunctionType, functools.partial)
-        public = {key: x for key, x in found.items() if not key.startswith("_") and not isinstance(x, live)}
+        public = {key: x for key, x in attributes.items() if not key.startswith("_") and not isinstance(x, live)}
         return {key: x for key, x in public.items() if key not in _OF_TORCH} | value.state_dict()
-    return found or ({} if " at 0x" in repr(value) else {"value": repr(value)})  # a dtype, a path, a set …
+    return attributes or ({} if " at 0x" in repr(value) else {"value": repr(value)})  # a dtype, a path, a set …
 
 
 def _is_known(value: FunctionType) -> bool:

@@ -233,24 +233,24 @@ class _Run:
         """Look at the losses since the last check: the only moment at which the host waits for the device."""
         largest = torch.stack([p.detach().abs().amax() for p in self.step.parameters() if p.numel()])
         sound = torch.isfinite(largest).all().to(losses.dtype)
-        seen, weights = torch.cat([losses, sound.reshape(1)]).cpu().split([len(losses), 1])  # in one message
+        values, weights = torch.cat([losses, sound.reshape(1)]).cpu().split([len(losses), 1])  # in one message
         steps = self.history.step_loss
-        finite_losses = int(torch.isfinite(seen).long().cumprod(0).sum())
-        steps.extend(seen[: finite_losses + 1].tolist())
-        self.bar.update(len(seen))
-        if finite_losses == len(seen) and weights == 1:
+        finite_losses = int(torch.isfinite(values).long().cumprod(0).sum())
+        steps.extend(values[: finite_losses + 1].tolist())
+        self.bar.update(len(values))
+        if finite_losses == len(values) and weights == 1:
             return
-        step = len(steps) - (finite_losses < len(seen))
-        self._stop(good, step, f"the loss is {steps[-1]}" if finite_losses < len(seen) else "a weight is not finite")
+        step = len(steps) - (finite_losses < len(values))
+        self._stop(good, step, f"the loss is {steps[-1]}" if finite_losses < len(values) else "a weight is not finite")
 
-    def _stop(self, good: _Good, step: int, what: str) -> NoReturn:
+    def _stop(self, good: _Good, step: int, reason: str) -> NoReturn:
         """Go back to the last good state, and end the run."""
         optimizer = self.step.optimizer
         self.model.load_state_dict(good.model)
         optimizer.load_state_dict(good.optimizer)
         rates = ", ".join(f"{float(group['lr']):g}" for group in optimizer.param_groups)
         raise Diverged(
-            f"{type(optimizer).__name__} with lr = {rates} diverged: after step {step} {what}. The model and the "
+            f"{type(optimizer).__name__} with lr = {rates} diverged: after step {step} {reason}. The model and the "
             f"optimizer are back at step {good.step}. A smaller learning rate or a smaller clip may help",
             self.history, step, good.step,
         )  # fmt: skip
@@ -261,7 +261,7 @@ class _Run:
 
     def open_checkpoint(self, resume: bool) -> None:
         """Continue from the checkpoint, if there is one and ``resume`` says so."""
-        there = checkpoints.is_there(self.checkpoint, resume)
+        exists = checkpoints.is_there(self.checkpoint, resume)
         if self.checkpoint is None:
             return
         model, optimizer, settings = self.model, self.step.optimizer, dict(self.history.settings)
@@ -273,7 +273,7 @@ class _Run:
             "model": {name: [str(x.dtype), *x.shape] for name, x in model.state_dict().items() if torch.is_tensor(x)},
             "groups": optimizer.state_dict()["param_groups"],
         })  # fmt: skip
-        seen = self.team.gather(torch.tensor(there, dtype=torch.uint8), self.dataset.device)
+        seen = self.team.gather(torch.tensor(exists, dtype=torch.uint8), self.dataset.device)
         if not seen.any():
             return
         if not seen.all():
@@ -289,8 +289,8 @@ class _Run:
                 getattr(self.history, key)[:] = values
         self.generator.set_state(content["generator"])
         states = content["global_generator"]  # of each process, or of the only one
-        own = states[self.team.rank].clone() if states.ndim > 1 else states  # torch misreads a state that is a view
-        _set_global_generator(self.dataset.device, own)
+        state = states[self.team.rank].clone() if states.ndim > 1 else states  # torch misreads a state that is a view
+        _set_global_generator(self.dataset.device, state)
 
     def _save(self) -> None:
         """Write the checkpoint of whole epochs."""

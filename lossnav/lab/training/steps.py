@@ -88,7 +88,7 @@ def evaluate(
     was_training = model.training
     model.eval()
     total = torch.zeros((), device=split.x.device)
-    right = torch.zeros((), device=split.x.device, dtype=torch.int64)
+    correct = torch.zeros((), device=split.x.device, dtype=torch.int64)
     part = team.part(len(split))
     try:
         with torch.no_grad():
@@ -97,7 +97,7 @@ def evaluate(
                 with arithmetic.autocast(x.device):
                     logits = model(arithmetic.images(x))
                     total += loss(logits, y) * len(y)
-                right += (logits.argmax(1) == y).sum()
+                correct += (logits.argmax(1) == y).sum()
     finally:
         model.train(was_training)
-    return team.sum(total).item() / len(split), team.sum(right).item() / len(split)
+    return team.sum(total).item() / len(split), team.sum(correct).item() / len(split)

@@ -41,9 +41,9 @@ class Team:
         """Return what each process holds, stacked by rank, on the CPU; ``place`` is where the processes compute."""
         if self.size == 1:
             return values.unsqueeze(0)
-        found = [torch.empty_like(values, device=place) for _ in range(self.size)]
-        dist.all_gather(found, values.to(place))
-        return torch.stack(found).cpu()
+        gathered = [torch.empty_like(values, device=place) for _ in range(self.size)]
+        dist.all_gather(gathered, values.to(place))
+        return torch.stack(gathered).cpu()
 
     def wait(self) -> None:
         """Wait until every process has come here."""

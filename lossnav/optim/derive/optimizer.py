@@ -75,7 +75,7 @@ class Derived(Generated):
         if not self.rule.averaging:
             raise ValueError("rule averages no weights, but it must be one of form='ema' where acceleration is charged")
         parameters = [parameter for group in self.param_groups for parameter in group["params"]]
-        return [self.state[one]["average"] if "average" in self.state[one] else one.detach() for one in parameters]
+        return [self.state[p]["average"] if "average" in self.state[p] else p.detach() for p in parameters]
 
     @property
     def _written(self) -> Written:

@@ -31,10 +31,10 @@ def average(values: Array, beta: float) -> Array:
 
 def _following(values: Array, first: Array, after: Callable[[Array, Array, int], Array]) -> Array:
     """Return what begins with ``first`` and makes each entry of the one before, of this value, and of the step t."""
-    found = np.array(first)
-    for t in range(1, len(found)):
-        found[t] = after(found[t - 1], values[t], t)
-    return found
+    sequence = np.array(first)
+    for t in range(1, len(sequence)):
+        sequence[t] = after(sequence[t - 1], values[t], t)
+    return sequence
 
 
 def _decayed_maximum(values: Array, beta: float) -> Array:
@@ -129,10 +129,10 @@ class Law:
         if self.square:
             squares = SQUARES[self.square](*play, **numbers)
             inverse = np.where(squares > 0, np.maximum(squares, _TINY) ** -numbers.get("power", 0.5), 0.0)
-        given = g * inverse if self.after else g
-        whole = {"g": given, "first": np.broadcast_to(given[:1], given.shape)}
-        found = [whole[term] if term in whole else average(given, numbers[term]) for term in self.terms]
-        return np.stack(found) * (1.0 if self.after else inverse)
+        inputs = g * inverse if self.after else g
+        unfiltered = {"g": inputs, "first": np.broadcast_to(inputs[:1], inputs.shape)}
+        directions = [unfiltered[term] if term in unfiltered else average(inputs, numbers[term]) for term in self.terms]
+        return np.stack(directions) * (1.0 if self.after else inverse)
 
 
 @dataclass(frozen=True)
@@ -154,15 +154,15 @@ class Fit:
 
 def _every() -> list[Law]:
     """Return the laws, the simplest first."""
-    found = [*map(Law, _WORDS), Law(("beta1", "beta3"), "an average of g²")]
+    laws = [*map(Law, _WORDS), Law(("beta1", "beta3"), "an average of g²")]
     forms = ((("g",), False), (("beta1",), False), (("beta1", "g"), False), (("beta1",), True))
     for square, (terms, after) in itertools.product(SQUARES, forms):
         if square == "an average of |G|²" and not after:
             continue  # one number for all coordinates is no part of a direction
         if (square == "an average of (g − m)²" and terms == ("g",)) or (square == _OWN and terms != ("g",)):
             continue
-        found.append(Law(terms, square, after))
-    return sorted(found, key=lambda law: 2 * len(law.numbers) + law.name.count("and the"))
+        laws.append(Law(terms, square, after))
+    return sorted(laws, key=lambda law: 2 * len(law.numbers) + law.name.count("and the"))
 
 
 LAWS = _every()
@@ -233,9 +233,9 @@ def residual(law: Law, numbers: dict[str, float], gradients: Array, steps: Array
 
 def search(plays: tuple[Play, Play], exact: float) -> Fit:
     """Return the simplest law whose residual is below ``exact``, or, if there is none, the law with the least."""
-    found: list[Fit] = []
+    fits: list[Fit] = []
     for law in LAWS:
-        found.append(fitted(law, plays))
-        if found[-1].residual < exact:
-            return found[-1]
-    return min(found, key=lambda fit: fit.residual)
+        fits.append(fitted(law, plays))
+        if fits[-1].residual < exact:
+            return fits[-1]
+    return min(fits, key=lambda fit: fit.residual)

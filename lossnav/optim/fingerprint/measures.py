@@ -45,24 +45,24 @@ def decay(player: Player) -> str:
     An L2 term is one that a gradient −λθ cancels, whatever the rule makes of gradients; a decay beside the step takes
     one share of all weights.
     """
-    start, still = weights(1), np.zeros((6, *SHAPE))
-    (steps,) = player.play([start], [still])
+    start, zeros = weights(1), np.zeros((6, *SHAPE))
+    (steps,) = player.play([start], [zeros])
     if not steps.any():
         return "none"
     low, high = 1e-9, 1e3
     for _ in range(80):
         middle = float(np.sqrt(low * high))
-        (first,) = player.play([start], [still[:1]], pull=middle)
+        (first,) = player.play([start], [zeros[:1]], pull=middle)
         low, high = (middle, high) if float(np.sum(first * start)) < 0 else (low, middle)
-    (cancelled,) = player.play([start], [still], pull=high)
+    (cancelled,) = player.play([start], [zeros], pull=high)
     if np.linalg.norm(cancelled) < 1e-3 * np.linalg.norm(steps):
         player.coupled = high
         return "coupled"
-    places = start + np.concatenate([still[:1], np.cumsum(steps, axis=0)[:-1]])
+    places = start + np.concatenate([zeros[:1], np.cumsum(steps, axis=0)[:-1]])
     shares = -(steps / places).reshape(len(steps), -1)
     if np.all(np.ptp(shares, axis=1) < 1e-3 * np.abs(shares).max()):
         (steps,) = player.play([start], [np.zeros((40, *SHAPE))])
-        places = start + np.concatenate([still[:1], np.cumsum(steps, axis=0)[:-1]])
+        places = start + np.concatenate([zeros[:1], np.cumsum(steps, axis=0)[:-1]])
         player.decoupled = -np.mean((steps / places).reshape(len(steps), -1), axis=1)
         return "decoupled"
     return "of another kind"
@@ -71,15 +71,15 @@ def decay(player: Player) -> str:
 def degree(player: Player, of: str) -> float:
     """Return the power of a factor on all gradients, or on the weights, that the steps have; NaN if they have none."""
     start, g = weights(2), gradients(2, 12)
-    base, found = player.pure(start, g)[6:], []  # some rules are others in their first steps
+    base, powers = player.pure(start, g)[6:], []  # some rules are others in their first steps
     for factor in (1 / 16, 16.0) if of == "gradient" else (1 / 16, 1 / 4):  # large weights are clipped by some
-        other = (player.pure(start, g * factor) if of == "gradient" else player.pure(start * factor, g))[6:]
-        size = float(np.linalg.norm(other)) / max(float(np.linalg.norm(base)), 1e-300)
+        scaled = (player.pure(start, g * factor) if of == "gradient" else player.pure(start * factor, g))[6:]
+        size = float(np.linalg.norm(scaled)) / max(float(np.linalg.norm(base)), 1e-300)
         power = float(np.log(max(size, 1e-300)) / np.log(factor))
-        if apart(other, base * factor**power) > ALIKE:
+        if apart(scaled, base * factor**power) > ALIKE:
             return math.nan
-        found.append(power)
-    return float(np.mean(found)) if abs(found[0] - found[1]) < ALIKE else math.nan  # one object: it equals itself
+        powers.append(power)
+    return float(np.mean(powers)) if abs(powers[0] - powers[1]) < ALIKE else math.nan  # one object: it equals itself
 
 
 def symmetries(player: Player) -> dict[str, float]:
@@ -105,7 +105,7 @@ def symmetries(player: Player) -> dict[str, float]:
 def reach(player: Player) -> str:
     """Return how far away a gradient may change while the step of the first weight stays as it is."""
     starts, g = [weights(4), weights(5, (3, 4))], [gradients(5, 8), gradients(6, 8, shape=(3, 4))]
-    other = [gradients(7, 8), gradients(8, 8, shape=(3, 4))]
+    other_gradients = [gradients(7, 8), gradients(8, 8, shape=(3, 4))]
 
     def first(*changed: Array) -> Array:
         return player.play(starts, changed, pull=player.coupled)[0][:, 0, 0]
@@ -114,10 +114,10 @@ def reach(player: Player) -> str:
 
     def touched(rows: slice, columns: slice) -> bool:
         mixed = g[0].copy()
-        mixed[:, rows, columns] = other[0][:, rows, columns]
+        mixed[:, rows, columns] = other_gradients[0][:, rows, columns]
         return apart(first(mixed, g[1]), base) > 1e-9
 
-    if apart(first(g[0], other[1]), base) > 1e-9:
+    if apart(first(g[0], other_gradients[1]), base) > 1e-9:
         return "model"
     if touched(slice(1, None), slice(1, None)):
         return "tensor"
@@ -182,8 +182,8 @@ def signed_filter(player: Player, plays: tuple[tuple[Array, Array], ...]) -> tup
     wrong = []
     for g, s in plays:
         past = np.concatenate([np.zeros_like(g[:1]), average(g, beta2)[:-1]])
-        said = np.sign(beta1 * past + (1 - beta1) * g)
-        wrong.append(float(np.mean(said != -np.sign(s))))
+        predicted = np.sign(beta1 * past + (1 - beta1) * g)
+        wrong.append(float(np.mean(predicted != -np.sign(s))))
     return beta1, beta2, max(wrong)
 
 
@@ -206,9 +206,9 @@ def orthogonal_filter(plays: tuple[tuple[Array, Array], ...]) -> tuple[float, fl
     tries = [(0.0, 0.0), *itertools.product((0.5, 0.8, 0.9, 0.95, 0.99), (0.0, 0.05, 0.3))]
     best = min(tries, key=lambda x: misfit(*x))
     if best[0] and misfit(*best) < 1:
-        found = minimize(
+        minimum = minimize(
             lambda x: misfit(float(np.clip(x[0], 0, 0.9999)), float(np.clip(x[1], 0, 1))), best, method="Nelder-Mead",
             options={"xatol": 1e-5, "fatol": 1e-7},
         )  # fmt: skip
-        best = (float(np.clip(found.x[0], 0, 0.9999)), float(np.clip(found.x[1], 0, 1)))
+        best = (float(np.clip(minimum.x[0], 0, 0.9999)), float(np.clip(minimum.x[1], 0, 1)))
     return *best, misfit(*best)

@@ -27,7 +27,7 @@ class Refused(Exception):
 @contextlib.contextmanager
 def alone(seed: int) -> Iterator[None]:
     """Seed whatever an optimizer may draw from, of torch, NumPy and Python; put it back, and let nothing warn."""
-    kept = random.getstate(), np.random.get_state()  # noqa: NPY002  strangers draw from it
+    generator_states = random.getstate(), np.random.get_state()  # noqa: NPY002  strangers draw from it
     with torch.random.fork_rng(devices=[]), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         torch.manual_seed(seed)
@@ -36,8 +36,8 @@ def alone(seed: int) -> Iterator[None]:
         try:
             yield
         finally:
-            random.setstate(kept[0])
-            np.random.set_state(kept[1])  # noqa: NPY002
+            random.setstate(generator_states[0])
+            np.random.set_state(generator_states[1])  # noqa: NPY002
 
 
 class Player:
@@ -91,16 +91,16 @@ class Player:
             weights = [torch.nn.Parameter(torch.tensor(start, dtype=self.dtype)) for start in starts]
             optimizer = self._made(weights)
             steps: list[list[Array]] = [[] for _ in starts]
-            for given in zip(*gradients, strict=True):
+            for arrays in zip(*gradients, strict=True):
                 before = [weight.detach().clone() for weight in weights]
-                made = [torch.tensor(g, dtype=self.dtype) - pull * old for g, old in zip(given, before, strict=True)]
-                self._step(optimizer, weights, before, made)
-                for kept, weight, old in zip(steps, weights, before, strict=True):
-                    kept.append((weight.detach() - old).double().numpy())
-        found = [np.array(each) for each in steps]
-        if not all(np.isfinite(each).all() for each in found):
+                pulled = [torch.tensor(g, dtype=self.dtype) - pull * old for g, old in zip(arrays, before, strict=True)]
+                self._step(optimizer, weights, before, pulled)
+                for tensor_steps, weight, old in zip(steps, weights, before, strict=True):
+                    tensor_steps.append((weight.detach() - old).double().numpy())
+        stacked = [np.array(each) for each in steps]
+        if not all(np.isfinite(each).all() for each in stacked):
             raise Refused("its steps are not finite")
-        return found
+        return stacked
 
     def _made(self, weights: list[torch.nn.Parameter]) -> Any:
         """Return a fresh optimizer, in the mode for training where it has one."""
@@ -110,11 +110,11 @@ class Player:
         return optimizer
 
     def _step(
-        self, optimizer: Any, weights: list[torch.nn.Parameter], before: list[Tensor], made: list[Tensor]
+        self, optimizer: Any, weights: list[torch.nn.Parameter], before: list[Tensor], gradients: list[Tensor]
     ) -> None:
         """Make one step; the loss of a closure is linear, with the made-up gradient everywhere."""
         if not self.closure:
-            for weight, gradient in zip(weights, made, strict=True):
+            for weight, gradient in zip(weights, gradients, strict=True):
                 weight.grad = gradient
             optimizer.step()
             return
@@ -126,7 +126,7 @@ class Player:
             away = max(away, *(float((w - old).norm()) for w, old in zip(weights, before, strict=True)))
             with torch.enable_grad():
                 optimizer.zero_grad()
-                loss = torch.stack([(w * g).sum() for w, g in zip(weights, made, strict=True)]).sum()
+                loss = torch.stack([(w * g).sum() for w, g in zip(weights, gradients, strict=True)]).sum()
                 loss.backward()
             return loss
 
@@ -178,13 +178,13 @@ class Player:
         return weight, optimizer
 
 
-def _tensors(found: Any) -> Iterable[Tensor]:
+def _tensors(nested: Any) -> Iterable[Tensor]:
     """Yield the tensors in nested mappings and lists."""
-    if isinstance(found, Tensor):
-        yield found
-    elif isinstance(found, dict):
-        for entry in found.values():
+    if isinstance(nested, Tensor):
+        yield nested
+    elif isinstance(nested, dict):
+        for entry in nested.values():
             yield from _tensors(entry)
-    elif isinstance(found, list | tuple):
-        for entry in found:
+    elif isinstance(nested, list | tuple):
+        for entry in nested:
             yield from _tensors(entry)

@@ -195,10 +195,10 @@ def _measured(player: Player, timed: bool) -> Fingerprint:
     )  # fmt: skip
     small = measures.gradients(22, _STEPS)
     common = (small, player.pure(measures.weights(22), small))
-    found = _by_sign(player, flat, (*plays, common)) or _by_polar(flat, plays) or _by_search(flat, plays, common)
-    if found.law == "the gradient" and decay == "coupled" and found.rate in ("constant", "a schedule"):
-        found = replace(found, decay="coupled or decoupled")
-    return replace(found, family=_words(found))
+    reading = _by_sign(player, flat, (*plays, common)) or _by_polar(flat, plays) or _by_search(flat, plays, common)
+    if reading.law == "the gradient" and decay == "coupled" and reading.rate in ("constant", "a schedule"):
+        reading = replace(reading, decay="coupled or decoupled")
+    return replace(reading, family=_words(reading))
 
 
 def _response(player: Player) -> tuple[float, ...]:
@@ -264,7 +264,7 @@ def _rate(
     coefficients: Array, numbers: dict[str, float], seen: Fingerprint, alike: float = _EXACT
 ) -> tuple[str, float]:
     """Return what the coefficients of two plays do, in words, and the last one without the correction of a bias."""
-    first, second = (one[_STEPS // 3 :, :2].sum(1) for one in coefficients)
+    first, second = (play[_STEPS // 3 :, :2].sum(1) for play in coefficients)
     t = np.arange(_STEPS // 3 + 1, _STEPS + 1)
     gain = float(-first[-1])
     if np.any(np.abs(first - second) > alike * np.abs(first)):
@@ -298,13 +298,13 @@ def _words(seen: Fingerprint) -> str:
     if seen.law == "a filter with its singular values made alike" and not numbers["share"]:
         del numbers["share"]
     numbers.pop("floor", None)
-    told = [f"{_LETTERS[name]} = {_digits(value)}".replace("× = ", "× ") for name, value in numbers.items()]
-    told += [_RATES.get(seen.rate, seen.rate)] if seen.rate != "constant" else []
+    parts = [f"{_LETTERS[name]} = {_digits(value)}".replace("× = ", "× ") for name, value in numbers.items()]
+    parts += [_RATES.get(seen.rate, seen.rate)] if seen.rate != "constant" else []
     if seen.residual_small > ALIKE:
-        told.append(f"where gradients are large: off by {100 * seen.residual_small:.2g} % at size one")
+        parts.append(f"where gradients are large: off by {100 * seen.residual_small:.2g} % at size one")
     if seen.decay != "none":
-        told.append(f"decay {seen.decay}")
-    return ", ".join([name, *told])
+        parts.append(f"decay {seen.decay}")
+    return ", ".join([name, *parts])
 
 
 def _digits(value: float) -> str:
@@ -313,18 +313,18 @@ def _digits(value: float) -> str:
 
 def _structure(seen: Fingerprint) -> str:
     """Return what is known of a rule without a law."""
-    kept = {name for name, defect in seen.symmetries.items() if defect < ALIKE}
-    told = [f"a step depends on {_REACHES.get(seen.reach, f'its {seen.reach}')}"]
-    if {"left", "right"} <= kept:
-        told.append("it turns with " + ("all weights" if "turn" in kept else "rows and columns"))
-    elif {"left", "right"} & kept:
-        told.append("it turns with " + ("columns" if "left" in kept else "rows"))
+    kept_symmetries = {name for name, defect in seen.symmetries.items() if defect < ALIKE}
+    parts = [f"a step depends on {_REACHES.get(seen.reach, f'its {seen.reach}')}"]
+    if {"left", "right"} <= kept_symmetries:
+        parts.append("it turns with " + ("all weights" if "turn" in kept_symmetries else "rows and columns"))
+    elif {"left", "right"} & kept_symmetries:
+        parts.append("it turns with " + ("columns" if "left" in kept_symmetries else "rows"))
     if not seen.deterministic:
-        told.append("it draws at random")
+        parts.append("it draws at random")
     if seen.symmetries["sign"] > ALIKE:
-        told.append("−g does not give −step")
+        parts.append("−g does not give −step")
     if math.isnan(seen.gradient_degree):
-        told.append("it has a scale of the gradient")
+        parts.append("it has a scale of the gradient")
     if seen.weight_degree != 0 and not abs(seen.weight_degree) < ALIKE:
-        told.append("it depends on the weights")
-    return ", ".join(told)
+        parts.append("it depends on the weights")
+    return ", ".join(parts)

@@ -50,8 +50,8 @@ class HiddenWeights:
         """Return the covariance of gradients averaged over ``window`` successive rows, shape (D, D)."""
         rows = len(self.positions)
         window = _checks.whole("window", window, low=1, high=rows)
-        whole = self.gradients[: rows // window * window]
-        means = whole.reshape(-1, window, *whole.shape[1:]).mean(axis=1)
+        gradients = self.gradients[: rows // window * window]
+        means = gradients.reshape(-1, window, *gradients.shape[1:]).mean(axis=1)
         return np.cov(means.reshape(-1, len(self.gradient)), rowvar=False)
 
 
@@ -88,24 +88,24 @@ def simulate(
         Vastola, Gershman, Rajan (2025), Eqs. 134–137; that the drift is centred on θ is our reading.
     """
     matrix = _checks.symmetric("hessian", hessian, definite=True)
-    slope = _checks.array("gradient", gradient, shape=(len(matrix),))
+    g = _checks.array("gradient", gradient, shape=(len(matrix),))
     noise, tau, dt = (_checks.positive(n, v) for n, v in (("noise", noise), ("tau", tau), ("dt", dt)))
     _checks.counts(steps=steps, particles=particles)
     _checks.room(2.0 * steps * particles * len(matrix), steps=steps, particles=particles)  # modes and positions
     _checks.seed("seed", seed, low=0)
     _checks.one_of("centre", centre, ("current", "minimum"))
     h, directions = np.linalg.eigh(matrix)
-    spread, keep = np.sqrt(noise / h), np.exp(-h * dt / tau)
-    fresh = spread * np.sqrt(-np.expm1(-2 * h * dt / tau))  # the exact transition of each mode
+    spread, decay = np.sqrt(noise / h), np.exp(-h * dt / tau)
+    innovation_sd = spread * np.sqrt(-np.expm1(-2 * h * dt / tau))  # the exact transition of each mode
     rng = np.random.default_rng(seed)
     modes = np.empty((steps, particles, len(h)))
     modes[0] = spread * rng.normal(size=modes.shape[1:])
     for n in range(1, steps):
-        modes[n] = keep * modes[n - 1] + fresh * rng.normal(size=modes.shape[1:])
+        modes[n] = decay * modes[n - 1] + innovation_sd * rng.normal(size=modes.shape[1:])
     positions = modes @ directions.T
     if centre == "minimum":
-        positions = positions - np.linalg.solve(matrix, slope)
-    return HiddenWeights(matrix, slope, positions, dt)
+        positions = positions - np.linalg.solve(matrix, g)
+    return HiddenWeights(matrix, g, positions, dt)
 
 
 def averaged_variance(curvature: ArrayLike, window: float, *, noise: float = 1.0, tau: float = 1.0) -> Array:

@@ -94,8 +94,8 @@ def loss(model: Beliefs, gradient: float | Data, square: float | Data | None) ->
 
         return at
 
-    bend = driven(lambda *at: model._stiffness(*at) / model.k)
-    return Driven(driven(model._height), driven(model._slope), bend, dim=3, positive=Believed.positive)
+    hessian = driven(lambda *at: model._stiffness(*at) / model.k)
+    return Driven(driven(model._height), driven(model._slope), hessian, dim=3, positive=Believed.positive)
 
 
 def resting_places(model: Beliefs, gradient: float, square: float) -> Array:
@@ -123,10 +123,10 @@ def resting_places(model: Beliefs, gradient: float, square: float) -> Array:
     by_mean = tilt * model.mean.diffusion**2 / first.stiffness
     by_variance = tilt * c * model.variance.diffusion**2 / (2 * second.stiffness)
     slope, level = (second.gain * q - by_mean / c) / by_variance, first.gain * g / (c * by_variance)
-    size = max(math.sqrt(abs(slope)), float(np.cbrt(abs(level)))) or 1.0  # δ³ − slope·δ − level = 0 in this unit
-    roots = np.roots([1.0, 0.0, -slope / size / size, -level / size / size / size])
-    real = size * roots[np.abs(roots.imag) < 1e-9 * (1 + np.abs(roots))].real
-    states = np.stack([real, first.gain * g - by_mean * real, second.gain * q - by_variance * real**2], axis=-1)
+    unit = max(math.sqrt(abs(slope)), float(np.cbrt(abs(level)))) or 1.0  # δ³ − slope·δ − level = 0 in this unit
+    roots = np.roots([1.0, 0.0, -slope / unit / unit, -level / unit / unit / unit])
+    delta = unit * roots[np.abs(roots.imag) < 1e-9 * (1 + np.abs(roots))].real
+    states = np.stack([delta, first.gain * g - by_mean * delta, second.gain * q - by_variance * delta**2], axis=-1)
     states = states[states[:, 2] > 0]
     return states[np.argsort(np.abs(states[:, 0]))]
 

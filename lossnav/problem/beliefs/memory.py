@@ -111,11 +111,11 @@ class Memory:
         values = _checks.array("data", data)
         if values.ndim == 0:
             raise ValueError("data has shape (), but it must have shape (N, ...)")
-        held, result = np.full(values.shape[1:], _checks.finite("initial", initial)), np.empty_like(values)
+        belief, result = np.full(values.shape[1:], _checks.finite("initial", initial)), np.empty_like(values)
         beta, share = self.beta, self.gain * self.forgetting  # each is a root: not once a datum
         for n, value in enumerate(values):
-            held = beta * held + share * value
-            result[n] = held
+            belief = beta * belief + share * value
+            result[n] = belief
         return result
 
 

@@ -120,12 +120,12 @@ class Beliefs:
 
     def _checked(self, state: ArrayLike, name: str = "state") -> Array:
         """Return (δ, m, V) or its velocity as a finite array of shape (3, ...); V > 0 where the model needs it."""
-        found = _checks.array(name, state)
-        if found.ndim == 0 or len(found) != 3:
-            raise ValueError(f"{name} has shape {found.shape}, but it must have shape (3, ...)")
-        if name == "state" and isinstance(self.observation, Exact) and np.any(found[2] <= 0):
+        values = _checks.array(name, state)
+        if values.ndim == 0 or len(values) != 3:
+            raise ValueError(f"{name} has shape {values.shape}, but it must have shape (3, ...)")
+        if name == "state" and isinstance(self.observation, Exact) and np.any(values[2] <= 0):
             raise ValueError(f"state = {_checks.shown(state)}, but its variance state[2] must be > 0")
-        return found
+        return values
 
     def _arguments(
         self, state: ArrayLike, gradient: ArrayLike, square: ArrayLike | None, *velocity: ArrayLike
@@ -157,8 +157,8 @@ class Beliefs:
             square: datum q, shape (...): g² or (g−m)², taken as data; None for the exact model, which has none.
         """
         (_, m, v), (_, dm, dv), g, q = self._arguments(state, gradient, square, velocity)
-        seen = self.observation.cost(m, v, g, q)
-        return seen + self.mean.cost(m, dm) + self.variance.cost(v, dv)
+        observation_cost = self.observation.cost(m, v, g, q)
+        return observation_cost + self.mean.cost(m, dm) + self.variance.cost(v, dv)
 
     def cost_rate(
         self, state: ArrayLike, velocity: ArrayLike, gradient: ArrayLike, square: ArrayLike | None = None
@@ -188,8 +188,8 @@ class Beliefs:
     def pull(self, state: ArrayLike, gradient: ArrayLike, square: ArrayLike | None = None) -> Array:
         """Return the right-hand sides of ẍ − γẋ = …, shape (3, ...); arguments as in ``acceleration``."""
         x, _, g, q = self._arguments(state, gradient, square)
-        held = self.decays * (self.decays + self.gamma) * np.moveaxis(x, 0, -1)
-        return np.moveaxis(held + self.k / self.masses * self._slope(x, g, q), -1, 0)
+        prior_pull = self.decays * (self.decays + self.gamma) * np.moveaxis(x, 0, -1)
+        return np.moveaxis(prior_pull + self.k / self.masses * self._slope(x, g, q), -1, 0)
 
     def second_derivative(self, state: ArrayLike, gradient: ArrayLike, square: ArrayLike | None = None) -> Array:
         """Return the second derivatives of kL̂ + λ_b·(observation) by (δ, m, V), shape (..., 3, 3)."""
@@ -212,11 +212,11 @@ class Beliefs:
         """Return k times its Hessian, shape (..., 3, 3)."""
         delta, m, v = x
         mm, mv, vv = self.observation.second_derivative(m, v, g, q)
-        k, c, one = self.k, self.curvature_scale, np.ones(np.shape(delta))
+        k, c, ones = self.k, self.curvature_scale, np.ones(np.shape(delta))
         rows = [
-            [k * c * v, k * one, k * c * delta],
-            [k * one, self.weight * mm * one, self.weight * mv * one],
-            [k * c * delta, self.weight * mv * one, self.weight * vv * one],
+            [k * c * v, k * ones, k * c * delta],
+            [k * ones, self.weight * mm * ones, self.weight * mv * ones],
+            [k * c * delta, self.weight * mv * ones, self.weight * vv * ones],
         ]
         return np.moveaxis(np.array(rows), (0, 1), (-2, -1))
 
@@ -288,13 +288,13 @@ class Beliefs:
 
     def require_evidence(self, variance: float) -> None:
         """Raise NoMinimiser, naming what to change, unless ``optimism(variance)`` is below 1."""
-        found = self.optimism(variance)
-        if found >= 1:
+        optimism = self.optimism(variance)
+        if optimism >= 1:
             noise, _ = self.observation.noises(variance)
             what = "observation.mean_noise" if isinstance(self.observation, Simplified) else "variance"
             raise NoMinimiser(
                 f"{what} = {noise if what != 'variance' else variance:g}: the evidence about the gradient is too weak, "
-                f"optimism = {found:.4g} must be < 1; J falls without bound as the belief follows the wish. "
+                f"optimism = {optimism:.4g} must be < 1; J falls without bound as the belief follows the wish. "
                 "Lower the noise, raise weight, or raise gamma"
             )
 
@@ -314,9 +314,9 @@ class Beliefs:
         if square is not None:
             _checks.finite("square", square)
         root = np.sqrt(self.masses)  # of units of their own
-        slow = self.second_derivative(x, gradient, square) / root / root[:, None]
-        slow = slow + np.diag((self.decays + self.gamma / 2) ** 2)
-        return bool(np.linalg.eigvalsh(slow)[0] > 0)
+        variation = self.second_derivative(x, gradient, square) / root / root[:, None]
+        variation = variation + np.diag((self.decays + self.gamma / 2) ** 2)
+        return bool(np.linalg.eigvalsh(variation)[0] > 0)
 
 
 def adam(model: Beliefs, dt: float, variance: float | None = None) -> dict[str, Any]:

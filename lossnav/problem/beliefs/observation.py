@@ -114,9 +114,9 @@ class Exact:
 
 def _data(**values: Any) -> tuple[Array, ...]:
     """Return the arguments as arrays that broadcast."""
-    found = {name: _checks.reals(name, value) for name, value in values.items()}
-    _checks.together(**found)
-    return tuple(found.values())
+    arrays = {name: _checks.reals(name, value) for name, value in values.items()}
+    _checks.together(**arrays)
+    return tuple(arrays.values())
 
 
 def _spread(data: tuple[Array, ...]) -> tuple[Array, ...]:

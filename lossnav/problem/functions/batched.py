@@ -101,10 +101,10 @@ class Batched:
             if counted:
                 budget.check(1)
             self.calls += 1
-            one = self._function(x.copy())  # a copy, as in ``_one``
-            if type(one) is not np.ndarray or one.dtype != kind or one.shape != shape:
-                one = self._shaped(self._read(one, x, SINGLE))
-            place[...] = one
+            value = self._function(x.copy())  # a copy, as in ``_one``
+            if type(value) is not np.ndarray or value.dtype != kind or value.shape != shape:
+                value = self._shaped(self._read(value, x, SINGLE))
+            place[...] = value
         if not shape:
             result[:] = [self._one(x) for x in flat]
         return result
@@ -132,15 +132,15 @@ class Batched:
         with np.errstate(all="ignore"):
             began = time.process_time()
             apart = np.array([self._one(x) for x in probe])
-            single = (time.process_time() - began) / len(probe)
+            point_time = (time.process_time() - began) / len(probe)
             for layout in (ROWS, COLUMNS, ENTRIES):
                 began = time.process_time()
                 together = self._together(probe, layout)
-                taken = time.process_time() - began
+                batch_time = time.process_time() - began
                 if together is None or not _same(together, apart, float(np.max(np.abs(apart), initial=0.0))):
                     continue
                 # Entries are added and multiplied one by one: a sum over a thousand data is faster point by point.
-                if taken <= _BATCH * single if layout == ENTRIES else self._knows_its_constants(probe, layout):
+                if batch_time <= _BATCH * point_time if layout == ENTRIES else self._knows_its_constants(probe, layout):
                     return layout
         return SINGLE
 

@@ -61,8 +61,8 @@ def second(function: Callable[[Array], Array], theta: Array, step: float) -> Arr
     # from the centre's value: what all share cancels before it is divided
     plus, minus = np.moveaxis((values[..., 1:] - values[..., :1]).reshape(*values.shape[:-1], 2, -1), -2, 0)
     along = plus + minus
-    bend = np.empty((*values.shape[:-1], dim, dim))
-    bend[..., range(dim), range(dim)] = along[..., :dim]
-    bend[..., i, j] = bend[..., j, i] = (along[..., dim:] - along[..., i] - along[..., j]) / 2
+    hessian = np.empty((*values.shape[:-1], dim, dim))
+    hessian[..., range(dim), range(dim)] = along[..., :dim]
+    hessian[..., i, j] = hessian[..., j, i] = (along[..., dim:] - along[..., i] - along[..., j]) / 2
     h = h.reshape(*h.shape[:-1], *(1,) * (values.ndim - theta.ndim), dim)
-    return bend / (h[..., :, None] * h[..., None, :])
+    return hessian / (h[..., :, None] * h[..., None, :])

@@ -30,10 +30,10 @@ class Entry(NDArrayOperatorsMixin):
     def __array_ufunc__(self, function: Any, method: str, *inputs: Any, **options: Any) -> Any:
         if method != "__call__" or options:
             return NotImplemented
-        if any(np.ndim(one) for one in inputs if not isinstance(one, Entry)):  # an array of numbers: each by itself
-            return function(*(_boxed(one) for one in inputs))
-        found = function(*(one.values if isinstance(one, Entry) else one for one in inputs))
-        return tuple(map(Entry, found)) if isinstance(found, tuple) else Entry(found)
+        if any(np.ndim(x) for x in inputs if not isinstance(x, Entry)):  # an array of numbers: each by itself
+            return function(*(_boxed(x) for x in inputs))
+        result = function(*(x.values if isinstance(x, Entry) else x for x in inputs))
+        return tuple(map(Entry, result)) if isinstance(result, tuple) else Entry(result)
 
     def __getattr__(self, name: str) -> Any:
         function = getattr(np, name, None)  # of an array of entries numpy asks each for its own exp, sin, …
@@ -45,17 +45,17 @@ class Entry(NDArrayOperatorsMixin):
         raise TypeError("the points of a batch may differ in whether this is true")
 
 
-def _boxed(one: Any) -> Array:
-    box = np.empty(np.shape(one) if not isinstance(one, Entry) else (), dtype=object)
-    box[...] = one
+def _boxed(value: Any) -> Array:
+    box = np.empty(np.shape(value) if not isinstance(value, Entry) else (), dtype=object)
+    box[...] = value
     return box
 
 
 def entries(points: Array) -> Array:
     """Return points of shape (N, D) as one point, an array of D entries."""
-    found = np.empty(points.shape[1], dtype=object)
-    found[:] = [Entry(column.copy()) for column in points.T]
-    return found
+    point = np.empty(points.shape[1], dtype=object)
+    point[:] = [Entry(column.copy()) for column in points.T]
+    return point
 
 
 def read(result: Any, count: int, shape: tuple[int, ...]) -> Array:
@@ -67,7 +67,7 @@ def read(result: Any, count: int, shape: tuple[int, ...]) -> Array:
     box = np.array(result, dtype=object)
     if box.shape != shape:
         raise ValueError(f"the result has shape {box.shape}, but it must have shape {shape}")
-    found = np.empty((math.prod(shape), count))
-    for row, one in zip(found, box.ravel(), strict=True):
-        row[:] = _checks.reals("entry", one.values if isinstance(one, Entry) else one)
-    return found.T.reshape(count, *shape)
+    values = np.empty((math.prod(shape), count))
+    for row, entry in zip(values, box.ravel(), strict=True):
+        row[:] = _checks.reals("entry", entry.values if isinstance(entry, Entry) else entry)
+    return values.T.reshape(count, *shape)

@@ -43,12 +43,12 @@ class Nested(Batched):
         if not single.any():
             return True
         try:
-            found = np.array(self._result(entries(probe)), dtype=object)
+            outputs = np.array(self._result(entries(probe)), dtype=object)
         except budget.OutOfBudget:
             raise
         except Exception:  # as in ``_together``
             return False
-        return found.shape == self._shape and not any(isinstance(one, Entry) for one in found.ravel()[single])
+        return outputs.shape == self._shape and not any(isinstance(output, Entry) for output in outputs.ravel()[single])
 
 
 def _stacked(rows: Any, depth: int, axis: int) -> Array:
@@ -59,8 +59,8 @@ def _stacked(rows: Any, depth: int, axis: int) -> Array:
     """
     shape, leaves = _leaves(rows, depth)
     flat = np.stack(np.broadcast_arrays(*(_checks.reals("entry", entry) for entry in leaves)))
-    found = flat.reshape(*shape, *flat.shape[1:])
-    return np.moveaxis(found, -1, 0) if axis == 0 and found.ndim > depth else found
+    stacked = flat.reshape(*shape, *flat.shape[1:])
+    return np.moveaxis(stacked, -1, 0) if axis == 0 and stacked.ndim > depth else stacked
 
 
 def _leaves(rows: Any, depth: int) -> tuple[list[int], list[Any]]:
@@ -70,10 +70,10 @@ def _leaves(rows: Any, depth: int) -> tuple[list[int], list[Any]]:
         ValueError: if lists of one level differ in length.
     """
     shape: list[int] = []
-    found = [rows]
+    leaves = [rows]
     for _ in range(depth):
-        shape.append(len(found[0]))
-        if any(len(entry) != shape[-1] for entry in found):
+        shape.append(len(leaves[0]))
+        if any(len(entry) != shape[-1] for entry in leaves):
             raise ValueError(f"the lists differ in length, but all must have {shape[-1]} entries")
-        found = [inner for entry in found for inner in entry]
-    return shape, found
+        leaves = [inner for entry in leaves for inner in entry]
+    return shape, leaves

@@ -37,8 +37,8 @@ def exp_moment(z: ArrayLike, order: int) -> Array:
     z = np.asarray(z, dtype=np.float64)
     small = np.abs(z) < 1.0 + order
     # the coefficients n!/(n + i + 1)! of (−z)^i, as many as |z| < n + 1 needs
-    shares = [1 / math.prod(range(order + 1, order + i + 2)) for i in range(30)]
-    series = np.polynomial.polynomial.polyval(-np.where(small, z, 0.0), shares)
+    coefficients = [1 / math.prod(range(order + 1, order + i + 2)) for i in range(30)]
+    series = np.polynomial.polynomial.polyval(-np.where(small, z, 0.0), coefficients)
     safe = np.where(small, 1.0, z)
     value = exp_mean(safe)
     for n in range(1, order + 1):  # by parts

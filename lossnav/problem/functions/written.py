@@ -35,14 +35,14 @@ class Formula:
         """Return the entries at points of shape (..., D), or for symbols, an array of objects (D,), the expression."""
         if theta.dtype == object:
             return self.entries[0].xreplace(dict(zip(self.symbols, theta.tolist(), strict=True)))
-        found = self._compiled(*np.moveaxis(theta, -1, 0))
-        flat = np.stack(np.broadcast_arrays(theta[..., 0], *found)[1:], axis=-1)
+        values = self._compiled(*np.moveaxis(theta, -1, 0))
+        flat = np.stack(np.broadcast_arrays(theta[..., 0], *values)[1:], axis=-1)
         return flat.reshape((*theta.shape[:-1], *self.shape))
 
     def gradient(self) -> Formula:
         """Return the derivatives by all symbols, on a new last axis."""
-        slopes = tuple(sympy.diff(entry, symbol) for entry in self.entries for symbol in self.symbols)
-        return Formula(self.symbols, slopes, (*self.shape, len(self.symbols)))
+        derivatives = tuple(sympy.diff(entry, symbol) for entry in self.entries for symbol in self.symbols)
+        return Formula(self.symbols, derivatives, (*self.shape, len(self.symbols)))
 
     @cached_property
     def _compiled(self) -> Callable[..., Any]:

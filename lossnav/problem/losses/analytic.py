@@ -108,8 +108,8 @@ def _rests(a: float, b: float, d: float) -> Array:
     roots = np.roots([4 * a, 0.0, -4 * a * b, d])
     real = np.sort(roots[np.abs(roots.imag) < 1e-7 * np.sqrt(b)].real)
     for _ in range(3):  # companion-matrix roots are good to about 1e-15·condition: polish
-        slope = 4 * a * (3 * real**2 - b)
-        step = (4 * a * real * (real**2 - b) + d) / np.where(slope == 0, np.inf, slope)
+        derivative = 4 * a * (3 * real**2 - b)
+        step = (4 * a * real * (real**2 - b) + d) / np.where(derivative == 0, np.inf, derivative)
         real = real - step
     return np.stack([real, np.zeros_like(real)], axis=-1)
 

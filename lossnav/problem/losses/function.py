@@ -91,8 +91,8 @@ class Function(Loss):
             value = formula(value, symbols)
             if dim not in (None, len(value.symbols)):
                 raise ValueError(f"dim = {_checks.shown(dim)}, but value has the symbols {value.symbols}")
-            dim, slope = len(value.symbols), value.gradient()
-            gradient, hessian = gradient or slope, hessian or slope.gradient()
+            dim, symbolic_gradient = len(value.symbols), value.gradient()
+            gradient, hessian = gradient or symbolic_gradient, hessian or symbolic_gradient.gradient()
         elif symbols is not None:
             raise ValueError(f"symbols = {_checks.shown(symbols)}, but value is no sympy expression")
         _checks.function("value", value)
@@ -118,9 +118,9 @@ class Function(Loss):
 
     def value(self, theta: ArrayLike) -> Any:
         theta = self._points(theta)
-        found = self._value(theta)
+        values = self._value(theta)
         self._complete(theta)
-        return scalar(found)
+        return scalar(values)
 
     def gradient(self, theta: ArrayLike) -> Array:
         theta = self._points(theta)
@@ -135,8 +135,8 @@ class Function(Loss):
         if self._hessian:
             return self._hessian(theta)
         if self._gradient:
-            slope = self._gradient
-            hessian = differences.in_parts(lambda x: differences.first(slope, x), theta, 4 * self.dim)
+            gradient = self._gradient
+            hessian = differences.in_parts(lambda x: differences.first(gradient, x), theta, 4 * self.dim)
             return (hessian + np.swapaxes(hessian, -1, -2)) / 2
         # The step balances rounding, eps/step², against truncation, step²/12 of the fourth derivatives.
         points = self.dim**2 + self.dim + 1
@@ -173,11 +173,11 @@ def as_loss(loss: Any, dim: int) -> Any:
         ValueError: if the formula has another number of symbols.
     """
     if is_expression(loss):
-        found = Function(loss)
-        if found.dim != dim:
+        function = Function(loss)
+        if function.dim != dim:
             shown = _checks.shown(loss)
-            raise ValueError(f"loss = {shown} has {found.dim} symbols, but the problem has {dim} parameters")
-        return found
+            raise ValueError(f"loss = {shown} has {function.dim} symbols, but the problem has {dim} parameters")
+        return function
     return Function(loss, dim=dim) if callable(loss) and not isinstance(loss, type | Loss) else loss
 
 

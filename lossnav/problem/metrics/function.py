@@ -93,6 +93,6 @@ class Function(Metric):
 
 
 def _nested(name: str, function: Callable[[Any], Any], shape: tuple[int, ...]) -> Nested:
-    found = Nested(name, function, shape, owner="an Objective")
-    found.counts = False  # a budget of calls is one of the loss's
-    return found
+    nested = Nested(name, function, shape, owner="an Objective")
+    nested.counts = False  # a budget of calls is one of the loss's
+    return nested

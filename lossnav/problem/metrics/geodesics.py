@@ -50,8 +50,8 @@ def geodesic(
     u = np.clip(start + s * (end - start), -_FAR, _FAR)
     # Counted from the end whose mean is nearer, for a mean that is exact to a small part of a small deviation there.
     with np.errstate(over="ignore"):
-        shift, other = y0 * np.sinh(u - start) / np.cosh(u), y1 * np.sinh(u - end) / np.cosh(u)
-        x = np.where(np.abs(shift) <= np.abs(other), x0 + shift, x1 + other)
+        from_start, from_end = y0 * np.sinh(u - start) / np.cosh(u), y1 * np.sinh(u - end) / np.cosh(u)
+        x = np.where(np.abs(from_start) <= np.abs(from_end), x0 + from_start, x1 + from_end)
         near = np.abs(u - start) <= np.abs(end - u)
         y = np.where(near, y0 * (np.cosh(start) / np.cosh(u)), y1 * (np.cosh(end) / np.cosh(u)))
         return math.sqrt(2) * x, y**2
@@ -78,11 +78,11 @@ def distance(mean: ArrayLike, variance: ArrayLike, other_mean: ArrayLike, other_
         >>> float(distance(0.0, 1.0, 0.0, 4.0).round(4))  # √2 ln(σ′/σ)
         0.9803
     """
-    mu, other = _checks.array("mean", mean), _checks.array("other_mean", other_mean)
+    mu, other_mu = _checks.array("mean", mean), _checks.array("other_mean", other_mean)
     sd, other_sd = (
         np.sqrt(_checks.positives("variance", variance)),
         np.sqrt(_checks.positives("other_variance", other_variance)),
     )
-    _checks.together(mean=mu, variance=sd, other_mean=other, other_variance=other_sd)
-    half = np.hypot(mu / math.sqrt(2) - other / math.sqrt(2), sd - other_sd) / (2 * np.sqrt(sd) * np.sqrt(other_sd))
+    _checks.together(mean=mu, variance=sd, other_mean=other_mu, other_variance=other_sd)
+    half = np.hypot(mu / math.sqrt(2) - other_mu / math.sqrt(2), sd - other_sd) / (2 * np.sqrt(sd) * np.sqrt(other_sd))
     return 2 * math.sqrt(2) * np.arcsinh(half)  # arcosh(1 + 2h²) = 2 arsinh(h), without cancellation

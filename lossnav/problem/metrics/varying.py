@@ -108,8 +108,8 @@ class Fisher(_Diagonal):
         rows = np.arange(self.weights)
         for first, (scale, power) in ((0, self._mean), (self.weights, self._own)):
             with np.errstate(divide="ignore"):
-                one = scale * power * self._power(s, power if self._exponential else power - 1, np)
-            changes[..., first + rows, self.weights + rows] = one
+                derivative = scale * power * self._power(s, power if self._exponential else power - 1, np)
+            changes[..., first + rows, self.weights + rows] = derivative
         return changes
 
     def _variance(self, s: Array) -> Array:
@@ -126,15 +126,15 @@ class Fisher(_Diagonal):
             own = self._spread(unit**2)
         if not np.all(np.isfinite(unit) & (unit > 0) & np.isfinite(own)):
             return None
-        none, one = np.zeros_like(unit), np.ones_like(unit)
-        spread = (one, own) if self._exponential else (own, none)
-        return np.concatenate([unit, spread[0]]), np.concatenate([none, spread[1]])
+        zeros, ones = np.zeros_like(unit), np.ones_like(unit)
+        spread = (ones, own) if self._exponential else (own, zeros)
+        return np.concatenate([unit, spread[0]]), np.concatenate([zeros, spread[1]])
 
     def geodesic(self, fraction: Array, start: Array, end: Array) -> Array | None:
         """Return the points on semicircles of the half-plane, one for each weight."""
-        (mean, s), (goal, last) = (np.split(self._points(x), 2) for x in (start, end))
-        ends = zip(mean, self._variance(s), goal, self._variance(last), strict=True)
-        paths = [geodesic(fraction, *both) for both in ends]
+        (mean, s), (end_mean, end_s) = (np.split(self._points(x), 2) for x in (start, end))
+        ends = zip(mean, self._variance(s), end_mean, self._variance(end_s), strict=True)
+        paths = [geodesic(fraction, *pair) for pair in ends]
         return np.stack([*(mu for mu, _ in paths), *(self._spread(v) for _, v in paths)], axis=-1)
 
     def expression(self, symbols: Any, functions: Any) -> Any:
@@ -184,8 +184,8 @@ class Relative(_Diagonal):
         with np.errstate(divide="ignore", invalid="ignore"):
             if self.each:
                 return (-2 / theta**3)[..., None] * np.eye(self.dim)
-            one = -2 * theta / np.sum(theta**2, axis=-1, keepdims=True) ** 2
-        return np.broadcast_to(one[..., None, :], (*theta.shape, self.dim))
+            derivative = -2 * theta / np.sum(theta**2, axis=-1, keepdims=True) ** 2
+        return np.broadcast_to(derivative[..., None, :], (*theta.shape, self.dim))
 
     def units_at(self, theta: Array) -> tuple[Array, Array] | None:
         """Return the sizes of the parameters, or the norm of all: the metric is one of ratios."""

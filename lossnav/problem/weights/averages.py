@@ -198,19 +198,19 @@ def checked_switches(switches: Any, dim: int, deadline: float = math.inf) -> tup
     Raises:
         ValueError: if they are no such times, or no losses of so many weights.
     """
-    moments, later = [0.0], []
+    times, averages = [0.0], []
     for index, entry in enumerate(_checks.sequence("switches", switches, "pairs (time, loss)")):
         if len(_checks.sequence(f"switches[{index}]", entry, "two entries, a time and a loss")) != 2:
             raise ValueError(f"switches[{index}] = {_checks.shown(entry)}, but it must be (time, loss)")
-        moments.append(_checks.positive(f"switches[{index}][0]", entry[0]))
+        times.append(_checks.positive(f"switches[{index}][0]", entry[0]))
         if not isinstance(entry[1], Average | losses.Loss):
             raise ValueError(f"switches[{index}][1] = {_checks.shown(entry[1])}, but it must be a loss")
-        later.append(average(entry[1]))
-    if any(new.dim != dim for new in later):
-        raise ValueError(f"switches have losses of {[new.dim for new in later]} weights, but all must have {dim}")
-    if np.any(np.diff(moments) <= 0) or moments[-1] >= deadline:
-        raise ValueError(f"switches happen at {moments[1:]}, but their times must increase and lie before {deadline:g}")
-    return moments, later
+        averages.append(average(entry[1]))
+    if any(new.dim != dim for new in averages):
+        raise ValueError(f"switches have losses of {[new.dim for new in averages]} weights, but all must have {dim}")
+    if np.any(np.diff(times) <= 0) or times[-1] >= deadline:
+        raise ValueError(f"switches happen at {times[1:]}, but their times must increase and lie before {deadline:g}")
+    return times, averages
 
 
 def average(loss: Average | losses.Loss) -> Average:

@@ -82,11 +82,11 @@ class Potential(Loss):
         assert isinstance(self.average, Quadratic)
         count, (_, _, v) = self.average.dim, self._split(theta)
         stiffness = self.average.hessian + self._pull * np.eye(count)
-        found = np.zeros((*theta.shape, self.dim))
-        found[..., :count, :count] = stiffness
+        hessian = np.zeros((*theta.shape, self.dim))
+        hessian[..., :count, :count] = stiffness
         rows = np.arange(count, self.dim)
-        found[..., rows, rows] = v * np.diag(stiffness) / 2
-        return found
+        hessian[..., rows, rows] = v * np.diag(stiffness) / 2
+        return hessian
 
     def _differenced(self, theta: Array) -> Array:
         """Take differences in units of standard deviations: next to μ a step must be small against √v."""
@@ -97,8 +97,8 @@ class Potential(Loss):
             lead = (slice(None),) * (theta.ndim - 1) + (None,) * (steps.ndim - theta.ndim)
             return self.gradient(theta[lead] + size[lead] * steps) * size[lead]
 
-        found = differences.first(slope, np.zeros_like(theta)) / (size[..., :, None] * size[..., None, :])
-        return (found + np.swapaxes(found, -1, -2)) / 2
+        hessian = differences.first(slope, np.zeros_like(theta)) / (size[..., :, None] * size[..., None, :])
+        return (hessian + np.swapaxes(hessian, -1, -2)) / 2
 
     def stationary_points(self) -> Array | None:
         """Return the place of rest of a quadratic loss, ridge solution and v* of Eq. 149, shape (M, D), M ≤ 1."""
@@ -106,10 +106,10 @@ class Potential(Loss):
             return None
         count = self.average.dim
         stiffness = self.average.hessian + self._pull * np.eye(count)
-        slope = self.average.mean_gradient(np.zeros(count), np.zeros(count))
+        gradient = self.average.mean_gradient(np.zeros(count), np.zeros(count))
         if self.temperature == 0 or np.min(np.diag(stiffness)) <= 0 or np.linalg.eigvalsh(stiffness)[0] <= 0:
             return np.empty((0, self.dim))
-        place = [-np.linalg.solve(stiffness, slope), np.log(self.temperature / np.diag(stiffness))]
+        place = [-np.linalg.solve(stiffness, gradient), np.log(self.temperature / np.diag(stiffness))]
         return np.concatenate(place)[None, :]
 
     def starts(self, theta0: Array) -> Array:
@@ -118,9 +118,9 @@ class Potential(Loss):
         First comes θ₀ with the variances that would rest at the curvature seen there.
         """
         mean, ell, v = self._split(theta0)
-        bend = 2 * self.average.variance_gradient(mean, v) + self._pull
+        curvature = 2 * self.average.variance_gradient(mean, v) + self._pull
         with np.errstate(divide="ignore", invalid="ignore"):
-            resting = np.where((bend > 0) & (self.temperature > 0), np.log(self.temperature / bend), ell)
+            resting = np.where((curvature > 0) & (self.temperature > 0), np.log(self.temperature / curvature), ell)
         means = np.concatenate([mean[None, :], self.average.centres()])
         around = [np.concatenate([mu, ell + shift]) for mu in means for shift in _SPREADS]
         return np.array([np.concatenate([mean, resting]), *around])

@@ -129,13 +129,13 @@ def kl_divergence(
         0.5
     """
     mu, v = _checks.array("mean", mean), _checks.positives("variance", variance)
-    other, w = _checks.array("other_mean", other_mean), _checks.positives("other_variance", other_variance)
-    _checks.together(mean=mu, variance=v, other_mean=other, other_variance=w)
+    other_mu, w = _checks.array("other_mean", other_mean), _checks.positives("other_variance", other_variance)
+    _checks.together(mean=mu, variance=v, other_mean=other_mu, other_variance=w)
     change, ratio = (v - w) / w, v / w
     with np.errstate(divide="ignore", over="ignore"):  # far apart log1p would see −1; an overflow of the result is inf
-        log = np.where(np.abs(change) < 0.5, np.log1p(change), np.log(v) - np.log(w))
-        growth = np.where(np.abs(change) < 0.5, change - log, ratio - 1 - log)
-        return np.asarray(growth + ((mu - other) / np.sqrt(w)) ** 2) / 2
+        log_ratio = np.where(np.abs(change) < 0.5, np.log1p(change), np.log(v) - np.log(w))
+        growth = np.where(np.abs(change) < 0.5, change - log_ratio, ratio - 1 - log_ratio)
+        return np.asarray(growth + ((mu - other_mu) / np.sqrt(w)) ** 2) / 2
 
 
 def check_problem(problem: Any) -> None:
@@ -150,10 +150,10 @@ def check_average(loss: Any) -> None:
 
 def check_state(dim: int | None = None, **values: ArrayLike) -> list[Array]:
     """Return means, variances and their rates as finite arrays of shape (..., D) that broadcast; variances are > 0."""
-    found = {name: _checks.array(name, value) for name, value in values.items()}
-    for name, value in found.items():
+    arrays = {name: _checks.array(name, value) for name, value in values.items()}
+    for name, value in arrays.items():
         dim = _checks.points(name, value, dim).shape[-1]  # without a loss the first one says what D is
-    if np.any(found["variance"] <= 0):
+    if np.any(arrays["variance"] <= 0):
         raise ValueError(f"variance = {_checks.shown(values['variance'])}, but all its entries must be > 0")
-    _checks.together(**found)
-    return list(found.values())
+    _checks.together(**arrays)
+    return list(arrays.values())

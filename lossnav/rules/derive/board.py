@@ -28,12 +28,12 @@ NUMBERS = {
 }
 
 _BELIEFS = ("belief", "curvature", "metric")
-PLACES = {(one.switch, one.name): (kind, one) for kind in assume.kinds() for one in kind.positions()}
+PLACES = {(place.switch, place.name): (kind, place) for kind in assume.kinds() for place in kind.positions()}
 
 
 def _words(switch: str) -> dict[str, str]:
     """Return what the positions of a switch assume, by their names."""
-    return {one.name: one.words for _, one in PLACES.values() if one.switch == switch}
+    return {place.name: place.words for _, place in PLACES.values() if place.switch == switch}
 
 
 SWITCHES: dict[str, dict[str, str]] = {
@@ -113,8 +113,8 @@ def _assumption(switch: str, position: str, numbers: Mapping[str, float]) -> Any
     """Return the assumption of a position, or None."""
     if (switch, position) not in PLACES:
         return None
-    kind, one = PLACES[switch, position]
-    return kind(**one.arguments(numbers))
+    kind, place = PLACES[switch, position]
+    return kind(**place.arguments(numbers))
 
 
 def corner(positions: Mapping[str, str], **numbers: float) -> dict[str, Any]:
@@ -133,13 +133,13 @@ def corner(positions: Mapping[str, str], **numbers: float) -> dict[str, Any]:
     Raises:
         ValueError: as in ``chosen``.
     """
-    made: dict[str, Any] = {"switches": dict(positions), "name": None, "refused": None}
+    data: dict[str, Any] = {"switches": dict(positions), "name": None, "refused": None}
     try:
         rule = chosen(positions, **numbers)
     except NoMinimiser as reason:
-        return made | {"refused": str(reason)}
+        return data | {"refused": str(reason)}
     equation, velocity = rule.latex
-    return made | {
+    return data | {
         "name": NAMES.get(tuple(positions[switch] for switch in SWITCHES)),
         "equation": equation, "velocity": velocity, "law": rule.javascript, "source": rule.source,
         "python": as_python(positions, **numbers),
@@ -159,11 +159,11 @@ def as_python(positions: Mapping[str, str], **numbers: float) -> str:
     """
     for switch, position in positions.items():
         _checks.one_of(f"positions[{switch!r}]", position, tuple(SWITCHES.get(switch, ())))
-    said = {switch: words[positions[switch]] for switch, words in arguments(**numbers).items()}
-    wants = [said[switch] for switch in ("horizon", "drift") if said[switch]]
+    texts = {switch: words[positions[switch]] for switch, words in arguments(**numbers).items()}
+    wants = [texts[switch] for switch in ("horizon", "drift") if texts[switch]]
     dt = {**NUMBERS, **numbers}["dt"]
-    others = [said[switch] for switch in ("belief", "curvature", "metric")]
-    parts = [f"ln.Objective({', '.join(wants)})", *others, f"dt={dt!r}", said["time"]]
+    assumptions = [texts[switch] for switch in ("belief", "curvature", "metric")]
+    parts = [f"ln.Objective({', '.join(wants)})", *assumptions, f"dt={dt!r}", texts["time"]]
     return "import lossnav as ln\n\nrule = ln.derive(\n    " + ",\n    ".join(filter(None, parts)) + ",\n)\n"
 
 
@@ -184,8 +184,8 @@ def _text(switch: str, position: str, numbers: Mapping[str, float]) -> str:
     """Return the argument of ``derive`` that a position is; what is an assumption's default is left out."""
     if (switch, position) not in PLACES:
         return ""
-    kind, one = PLACES[switch, position]
-    first, *others = one.arguments(numbers).items()
+    kind, place = PLACES[switch, position]
+    first, *remaining = place.arguments(numbers).items()
     defaults = {field.name: field.default for field in fields(kind)}  # type: ignore[arg-type]
-    said = [repr(first[1]), *(f"{name}={value!r}" for name, value in others if value != defaults[name])]
-    return f"{switch}=ln.assume.{kind.__name__}({', '.join(said)})"
+    texts = [repr(first[1]), *(f"{name}={value!r}" for name, value in remaining if value != defaults[name])]
+    return f"{switch}=ln.assume.{kind.__name__}({', '.join(texts)})"

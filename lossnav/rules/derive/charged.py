@@ -131,5 +131,5 @@ def pushed(rule: LearningRule, seen: Believed, velocity: Array) -> tuple[Array, 
         behind = kappa / np.where(friction == 0, 1.0, friction) * seen.mean + velocity
         after = velocity + np.expm1(-friction * dt) * behind
         return dt * after, after
-    one = accelerated.held(objective, h, rule._time)
-    return one.slide * velocity - one.psi * seen.mean, one.beta * velocity - one.kappa * one.slide * seen.mean
+    exact = accelerated.held(objective, h, rule._time)
+    return exact.slide * velocity - exact.psi * seen.mean, exact.beta * velocity - exact.kappa * exact.slide * seen.mean

@@ -60,8 +60,8 @@ def slow(control_gain: Any, gamma: Any, case: Case, fast: Any) -> Any:
 def numbers(objective: Objective, case: Case) -> Gains:
     """Return the gains of arrays; inf where a belief has none (no curvature, no discount, no fading)."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        found = gains(objective.eta * objective.k, objective.gamma, case, _root)
-    return found._replace(drift=np.where(case.curvature == 0, 1.0, found.drift))
+        array_gains = gains(objective.eta * objective.k, objective.gamma, case, _root)
+    return array_gains._replace(drift=np.where(case.curvature == 0, 1.0, array_gains.drift))
 
 
 def _root(half: Array, pull: Array) -> Array:
@@ -101,9 +101,9 @@ def step(objective: Objective, found: Gains, case: Case, dt: float, drift: Array
     return free - held - dt * dt * _ramp(r * dt, a * dt) * found.belief * slope
 
 
-def _slow(objective: Objective, case: Case, found: Gains) -> Array:
+def _slow(objective: Objective, case: Case, array_gains: Gains) -> Array:
     with np.errstate(divide="ignore", invalid="ignore"):
-        rate = slow(objective.eta * objective.k, objective.gamma, case, found.fast)
+        rate = slow(objective.eta * objective.k, objective.gamma, case, array_gains.fast)
     return np.where(case.curvature == 0, case.decay, rate)
 
 
@@ -121,25 +121,25 @@ def _ramp(x: Array, y: Array) -> Array:
 
 def limits(objective: Objective, case: Case, dt: float | None) -> dict[str, tuple[str, Array, Array]]:
     """Return (assumption, gain of the limit, neglected term) by name; limit/exact − 1 is the neglected term."""
-    found = numbers(objective, case)
+    array_gains = numbers(objective, case)
     control_gain, gamma = objective.eta * objective.k, objective.gamma
     root = np.sqrt(np.maximum(control_gain * case.curvature / case.metric, 0.0))
-    reach = found.fast + case.fading
-    made: dict[str, tuple[str, Array]] = {}
-    kept = {
+    reach = array_gains.fast + case.fading
+    leading: dict[str, tuple[str, Array]] = {}
+    denominators = {
         "gradient descent": ("(gamma/2 + j)² ≫ eta·k·h/G", gamma + case.decay + case.fading),
         "ballistic": ("eta·k·h/G ≫ (gamma/2)², j², fading²", root),
         "Adam": ("eta·k·h/G ≫ (gamma/2)², j²; eps is the fading", root + case.fading),
     }
-    for name, (words, denominator) in kept.items():
+    for name, (words, denominator) in denominators.items():
         if np.all(denominator > 0):
-            made[name] = (words, control_gain / case.metric / denominator)
+            leading[name] = (words, control_gain / case.metric / denominator)
     result: dict[str, tuple[str, Array, Array]] = {}
     result |= {
-        name: (words, gain, gain * reach * case.metric / control_gain - 1) for name, (words, gain) in made.items()
+        name: (words, gain, gain * reach * case.metric / control_gain - 1) for name, (words, gain) in leading.items()
     }
     if dt is not None and np.all(case.curvature > 0) and not np.any(case.decay) and not np.any(case.fading):
-        left = np.exp(-_slow(objective, case, found) * dt)
+        left = np.exp(-_slow(objective, case, array_gains) * dt)
         with np.errstate(divide="ignore"):
             result["Newton"] = ("r·dt ≫ 1", 1 / case.curvature, left / (1 - left))
     return result

@@ -35,24 +35,24 @@ def options(rule: LearningRule, dt: float, price: float, decay: float) -> dict[s
         ValueError: the optimizer knows no such plan; the reason is in the message.
     """
     _refuse_optimizer(rule)
-    shape: Any = rule.matrices
+    matrices: Any = rule.matrices
     control_gain, gamma = rule.objective.eta * rule.objective.k / price, rule.objective.gamma
-    fading, unit = float(rule.belief.fading), math.sqrt(shape.scale)
-    made: dict[str, Any] = {
-        "betas": (rule.belief.beta, shape.beta if shape.averages else 0.99),
-        "curvature": _KIND.get(shape.fit, shape.fit), "eps_relative": shape.floor,
+    fading, unit = float(rule.belief.fading), math.sqrt(matrices.scale)
+    arguments: dict[str, Any] = {
+        "betas": (rule.belief.beta, matrices.beta if matrices.averages else 0.99),
+        "curvature": _KIND.get(matrices.fit, matrices.fit), "eps_relative": matrices.floor,
     }  # fmt: skip
-    if shape.averages:
-        made |= {"every": shape.every, "watch": shape.watch, "max_dim": shape.max_dim, "long": "identity"}
+    if matrices.averages:
+        arguments |= {"every": matrices.every, "watch": matrices.watch, "max_dim": matrices.max_dim, "long": "identity"}
     else:
-        made["noise"] = shape.noise
+        arguments["noise"] = matrices.noise
     if rule.metric is not None:
         pace = control_gain / (gamma + decay + fading) / unit
-        return {"lr": dt * pace, "weight_decay": decay / pace, **made}
+        return {"lr": dt * pace, "weight_decay": decay / pace, **arguments}
     pace = math.sqrt(control_gain) / unit
     if gamma > 0:
-        made["discount"] = gamma / (2 * math.sqrt(control_gain) * unit)
-    return {"lr": dt * pace, "eps": fading / (math.sqrt(control_gain) * unit), **made}
+        arguments["discount"] = gamma / (2 * math.sqrt(control_gain) * unit)
+    return {"lr": dt * pace, "eps": fading / (math.sqrt(control_gain) * unit), **arguments}
 
 
 def _refuse_optimizer(rule: LearningRule) -> None:
@@ -74,9 +74,9 @@ def _refuse_optimizer(rule: LearningRule) -> None:
         (discounts and bool(np.any(belief.fading)), f"belief.fading = {belief.fading:g} and gamma = "
          f"{objective.gamma:g}", "0, one of them"),
     )  # fmt: skip
-    for holds, given, allowed in wrong:
+    for holds, setting, allowed in wrong:
         if holds:
-            raise ValueError(f"optimizer is asked of a rule with {given}, but it must be {allowed}")
+            raise ValueError(f"optimizer is asked of a rule with {setting}, but it must be {allowed}")
 
 
 def isotropic(matrix: Array) -> float | None:

@@ -73,10 +73,10 @@ class Number:
     @property
     def names(self) -> set[str]:
         """The names in it."""
-        found: set[str] = set()
+        names: set[str] = set()
         for node in self.powers:
-            found |= {node.parts[0]} if node.kind == "name" else set().union(*(part.names for part in node.parts))
-        return found
+            names |= {node.parts[0]} if node.kind == "name" else set().union(*(part.names for part in node.parts))
+        return names
 
     @property
     def text(self) -> str:

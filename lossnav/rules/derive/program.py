@@ -53,7 +53,7 @@ class Program:
         for i, line in enumerate(self.lines):
             last |= dict.fromkeys((part for part in line.parts if isinstance(part, str)), i)
         home: dict[str, str] = {}  # where the list of a name lives
-        made: list[Operation] = []
+        operations: list[Operation] = []
         for i, line in enumerate(self.lines):
             first = line.parts[0]
             parts = tuple(home.get(part, part) if isinstance(part, str) else part for part in line.parts)
@@ -62,8 +62,8 @@ class Program:
                 home[line.target] = home.get(first, first)
             elif fresh:
                 home[line.target] = line.target
-            made.append(line._replace(target=home.get(line.target, line.target), parts=parts))
-        return made
+            operations.append(line._replace(target=home.get(line.target, line.target), parts=parts))
+        return operations
 
     def new(self) -> str:
         """Return the name of a list that does not exist yet."""
@@ -211,11 +211,11 @@ class Product:
         """Return the streams below as one list and a number."""
         if not self.below:
             return None, Number.of(1.0)
-        (name, factor), *others = [one.made(positive=True) for one in self.below]
-        if others:
+        (name, factor), *remaining = [stream.made(positive=True) for stream in self.below]
+        if remaining:
             shared = self.program.new()
-            for i, (other, number) in enumerate(others):
-                self.program.do("mul", shared, shared if i else name, other)
+            for i, (list_name, number) in enumerate(remaining):
+                self.program.do("mul", shared, shared if i else name, list_name)
                 factor = factor * number
             name = self.program.do("add", shared, shared, Number.of(TINY))
         return name, factor
@@ -223,18 +223,18 @@ class Product:
     def stream(self) -> Stream:
         """Return the product as a new list."""
         below, under = self.divisor()
-        (name, factor), *others = [one.made() for one in self.above]
+        (name, factor), *remaining = [stream.made() for stream in self.above]
         target = self.program.new()
         total, first = self.factor * factor / under, name
-        for other, number in others:
-            first, total = self.program.do("mul", target, first, other), total * number
+        for list_name, number in remaining:
+            first, total = self.program.do("mul", target, first, list_name), total * number
         if below is not None:
             first = self.program.do("div", target, first, below)
         return Stream(first, self.program, total)
 
     def add_to(self, target: str, time: Number, words: str = "") -> None:
         """Add time · this to a list."""
-        above = [one.made() for one in self.above]
+        above = [stream.made() for stream in self.above]
         below, under = self.divisor()
         factor = time * self.factor / under
         for _, number in above:
@@ -255,8 +255,8 @@ class Product:
 
 def as_stream(x: Any) -> Stream:
     """Return a stream, or a product as one."""
-    made: Stream = x.stream() if isinstance(x, Product) else x
-    return made
+    stream: Stream = x.stream() if isinstance(x, Product) else x
+    return stream
 
 
 def root(half: Any, pull: Any) -> Any:

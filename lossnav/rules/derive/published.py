@@ -176,8 +176,8 @@ def explain(optimizer: Any) -> list[Reading]:
     if unlike:
         return [Reading(name, "", f"With {unlike} none of the listed assumptions give it")]
     if maker is None:
-        made: dict[str, LearningRule | None] = {**_muon(lr, groups[0])} or {"": None}
-        return [Reading(name, row.assumptions, row.why + width, rule) for width, rule in made.items()]
+        rules: dict[str, LearningRule | None] = {**_muon(lr, groups[0])} or {"": None}
+        return [Reading(name, row.assumptions, row.why + width, rule) for width, rule in rules.items()]
     coupled = not groups[0].get("weight_decouple", name not in ("SGD", "RMSprop", "Adam"))
     penalty = float(groups[0].get("weight_decay", 0.0)) if coupled else 0.0
     options = {**groups[0], "weight_decay": 0.0} if coupled else groups[0]

@@ -72,11 +72,11 @@ def _written(value: Any) -> str:
 
 
 def _limits(rule: LearningRule) -> list[tuple[str, ...]]:
-    found = [rule.limits(V) for V in _CURVATURES]
-    names = {name: limit.assumption for limits in found for name, limit in limits.items()}
+    cases = [rule.limits(V) for V in _CURVATURES]
+    names = {name: limit.assumption for limits in cases for name, limit in limits.items()}
     rows = []
     for name, words in names.items():
-        sizes = (_two_digits(np.max(np.abs(limits[name].neglected))) if name in limits else "—" for limits in found)
+        sizes = (_two_digits(np.max(np.abs(limits[name].neglected))) if name in limits else "—" for limits in cases)
         rows.append((name, words, *sizes))
     return rows
 

@@ -87,7 +87,7 @@ class LearningRule(Shown):
     @property
     def memory(self) -> tuple[str, ...]:
         """The names of the averages that the assumptions keep of each number."""
-        believed = tuple(name for one in (self.belief, self.curvature, self.metric) if one for name in one.memory)
+        believed = tuple(name for part in (self.belief, self.curvature, self.metric) if part for name in part.memory)
         if self.averaging:
             return (*believed, "average")
         return (*believed, "velocity") if self.price is not None and self.price.order == 2 else believed
@@ -95,7 +95,7 @@ class LearningRule(Shown):
     @property
     def matrices(self) -> Any:
         """The belief that knows rows and columns (``Matrices``), None where there is none."""
-        return next((one for one in (self.curvature, self.metric) if one is not None and one.matrices), None)
+        return next((part for part in (self.curvature, self.metric) if part is not None and part.matrices), None)
 
     def __call__(
         self, gradient: ArrayLike, state: State, theta: ArrayLike, *, curvature: ArrayLike | None = None
@@ -116,13 +116,13 @@ class LearningRule(Shown):
             raise ValueError("dt = None, but it must be a number > 0 for a step: derive(..., dt=...)")
         weights = self._weights(theta)
         g = _checks.array("gradient", gradient, shape=np.shape(theta))
-        told = None
+        curvature_sample = None
         if curvature is not None:
             if self.curvature is None or not self.curvature.told:
                 raise ValueError("curvature is given, but it must be None unless the curvature is a Hutchinson")
-            told = _checks.array("curvature", curvature, shape=g.shape)
-        held = checked(state, self._remembered(weights.shape))
-        step, after = self._step(g.reshape(weights.shape), held, weights, told)
+            curvature_sample = _checks.array("curvature", curvature, shape=g.shape)
+        checked_state = checked(state, self._remembered(weights.shape))
+        step, after = self._step(g.reshape(weights.shape), checked_state, weights, curvature_sample)
         return step.reshape(g.shape), after
 
     # ------------------------------------------------------------------------------------------------- what it is
@@ -223,7 +223,7 @@ class LearningRule(Shown):
             raise ValueError("dt = None, but it must be a number > 0 where rates are compared: derive(..., dt=...)")
         case = self._case(self._believed(curvature), self._measured(metric))
         averages: list[Any] = [self.belief, self.curvature, self.metric]
-        weights = [one.beta for one in averages if hasattr(one, "beta")]
+        weights = [average.beta for average in averages if hasattr(average, "beta")]
         return compared(self.objective, case, math.inf if min(weights) == 0 else -math.log(min(weights)) / self.dt)
 
     def _repr_markdown_(self) -> str:
@@ -292,9 +292,9 @@ class LearningRule(Shown):
         if lr is None and self.dt is None:
             raise ValueError("lr = None, but it must be a number where the rule has no dt")
         options = self._options(_checks.finite("lr", self.dt if lr is None else lr, low=0.0))
-        made = lossnav.optim.BallisticMatrix(params, **options, maximize=maximize, foreach=foreach)
-        made.rule = self
-        return made
+        optimizer = lossnav.optim.BallisticMatrix(params, **options, maximize=maximize, foreach=foreach)
+        optimizer.rule = self
+        return optimizer
 
     # ------------------------------------------------------------------------------------------------------ shapes
 
@@ -323,7 +323,7 @@ class LearningRule(Shown):
 
     # ------------------------------------------------------------------------------------------------------- steps
 
-    def _step(self, g: Array, state: State, theta: Array, told: Array | None) -> tuple[Array, State]:
+    def _step(self, g: Array, state: State, theta: Array, curvature_sample: Array | None) -> tuple[Array, State]:
         """Return Δθ and the state after it, in bases, which are the identity where the belief knows none."""
         drift, n, rows = np.zeros_like(theta), state.step + 1, self.matrices
         if self.objective.drift is not None:
@@ -331,14 +331,14 @@ class LearningRule(Shown):
         sides = (None, None) if rows is None else (state.averages.get("ql"), state.averages.get("qr"))
         begun = any(side is not None for side in sides)
         if begun and n == 1:  # the first gradient finds the bases
-            blank = np.zeros_like(theta)  # what drifts by itself does so now, too, if it needs no curvature
-            step = blank if self.metric is None else self._move(drift, Believed(blank, blank, blank, blank))
+            zeros = np.zeros_like(theta)  # what drifts by itself does so now, too, if it needs no curvature
+            step = zeros if self.metric is None else self._move(drift, Believed(zeros, zeros, zeros, zeros))
             return step, State(n, 0, MappingProxyType({**state.averages, **rows.first(state.averages, g)}))
         # All assumptions look at the gradient in the bases that are kept; some find others in what is believed then.
-        view = ArrayLook(turn(g, *sides), state.averages, n - begun, told, state.told)
-        mean, variance, ruler = look(view, self.belief, self.curvature, self.metric)
-        slope = np.zeros_like(g) if mean.slope is None else mean.slope / self._time
-        seen = Believed(turn(mean.signal, *view.bases), turn(slope, *view.bases), variance, ruler)
+        view = ArrayLook(turn(g, *sides), state.averages, n - begun, curvature_sample, state.told)
+        mean, variance, metric_variance = look(view, self.belief, self.curvature, self.metric)
+        trend = np.zeros_like(g) if mean.slope is None else mean.slope / self._time
+        seen = Believed(turn(mean.signal, *view.bases), turn(trend, *view.bases), variance, metric_variance)
         if "velocity" in view.averages:
             step, view.averages["velocity"] = charged.pushed(self, seen, view.averages["velocity"])
         elif self.coordinatewise:
@@ -346,8 +346,8 @@ class LearningRule(Shown):
         else:
             step = self._move_arrays(theta, drift, seen)
         if self.averaging:
-            behind = theta if n == 1 else view.averages["average"]
-            view.averages["average"] = behind - (theta + step - behind) * math.expm1(-self.averaging * self._time)
+            average = theta if n == 1 else view.averages["average"]
+            view.averages["average"] = average - (theta + step - average) * math.expm1(-self.averaging * self._time)
         # The step is followed: then the gradient may turn the bases, and the averages with them.
         after = view.averages | (rows.after(view.averages, g, n) if begun else {})
         return turn_back(turn_back(step, *view.bases), *sides), State(n, view.count, MappingProxyType(after))
@@ -368,14 +368,14 @@ class LearningRule(Shown):
         known = None if self.curvature is None else self.curvature.dim
         return self.belief.dim if known is None else known
 
-    def _case(self, variance: Any, ruler: Any) -> coordinate.Case:
+    def _case(self, variance: Any, metric_variance: Any) -> coordinate.Case:
         """Return the numbers of each coordinate, or of all entries of a matrix, which are the same in every basis."""
         objective, fading, decay = self.objective, self.belief.fading, np.array(0.0)
         if isinstance(objective.drift, Linear):
             decay = self._each(-objective.drift.matrix(1 if objective.drift.dim is None else objective.drift.dim))
         metric = np.array(1.0)
-        if ruler is not None and self.metric is not None:
-            metric = np.maximum(self.metric.price(ruler), np.finfo(float).tiny)
+        if metric_variance is not None and self.metric is not None:
+            metric = np.maximum(self.metric.price(metric_variance), np.finfo(float).tiny)
         elif objective.metric is not None:
             metric = self._each(objective.metric_matrix(objective.dim or self._dim or 1))
         diagonal = np.diagonal(fading) if fading.ndim == 2 else fading
@@ -397,24 +397,24 @@ class LearningRule(Shown):
 
     def _free(self, drift: Array, seen: Believed) -> Array:
         """Return Δθ of one who is charged |θ̇|²/2η."""
-        case, (mean, slope) = self._case(seen.variance, seen.ruler), seen[:2]
-        moved = (mean != 0) | (slope != 0)
+        case, (mean, trend) = self._case(seen.variance, seen.ruler), seen[:2]
+        moved = (mean != 0) | (trend != 0)
         coordinate.require(self.objective, case, moved)
-        found = coordinate.numbers(self.objective, case)
+        gains = coordinate.numbers(self.objective, case)
         # where nothing is believed a gain without bound moves nothing
-        found = found._replace(belief=np.where(moved, found.belief, 0.0), trend=np.where(slope != 0, found.trend, 0.0))
+        gains = gains._replace(belief=np.where(moved, gains.belief, 0.0), trend=np.where(trend != 0, gains.trend, 0.0))
         if self.exact:
-            return coordinate.step(self.objective, found, case, self._time, drift, mean, slope)
-        return self._time * (found.drift * drift - found.belief * mean - found.trend * slope)
+            return coordinate.step(self.objective, gains, case, self._time, drift, mean, trend)
+        return self._time * (gains.drift * drift - gains.belief * mean - gains.trend * trend)
 
     def _move_arrays(self, theta: Array, drift: Array, seen: Believed) -> Array:
         """Return Δθ where matrices couple the coordinates."""
         trend = self.belief.trend is not None
         beliefs = np.concatenate([seen.mean, seen.slope]) if trend else seen.mean
-        found = self._steady or arrays.law(self.objective, self._matrices(theta, seen.variance, seen.ruler), trend)
+        law = self._steady or arrays.law(self.objective, self._matrices(theta, seen.variance, seen.ruler), trend)
         if self.exact:
-            return arrays.step(found, self._time, drift, beliefs)
-        return self._time * arrays.velocity(found, drift, beliefs)
+            return arrays.step(law, self._time, drift, beliefs)
+        return self._time * arrays.velocity(law, drift, beliefs)
 
     @cached_property
     def _steady(self) -> arrays.Law | None:
@@ -427,11 +427,11 @@ class LearningRule(Shown):
         zero = np.zeros(dim)
         return arrays.law(self.objective, self._matrices(zero, zero, None), self.belief.trend is not None)
 
-    def _matrices(self, theta: Array, variance: Any, ruler: Any) -> arrays.Matrices:
+    def _matrices(self, theta: Array, variance: Any, metric_variance: Any) -> arrays.Matrices:
         """Return G, H, J and 𝐀 at θ."""
         dim, objective, fading = len(theta), self.objective, self.belief.fading
-        if ruler is not None and self.metric is not None:
-            metric = np.diag(np.maximum(self.metric.price(ruler), np.finfo(float).tiny))
+        if metric_variance is not None and self.metric is not None:
+            metric = np.diag(np.maximum(self.metric.price(metric_variance), np.finfo(float).tiny))
         else:
             metric = objective.metric_matrix(dim)
         known = getattr(self.curvature, "hessian", None)
@@ -454,10 +454,10 @@ class LearningRule(Shown):
             raise ValueError(f"metric = {_checks.shown(metric)}, but it must be {wanted}")
         if metric is None:
             return None
-        ruler = _checks.array("metric", metric)
-        if np.any(ruler < 0):
-            raise ValueError(f"metric has the entry {np.min(ruler):g}, but all must be >= 0: it is a mean of squares")
-        return ruler
+        squares = _checks.array("metric", metric)
+        if np.any(squares < 0):
+            raise ValueError(f"metric has the entry {np.min(squares):g}, but all must be >= 0: it is a mean of squares")
+        return squares
 
     def _only_coordinates(self, asked: str) -> None:
         if not self.coordinatewise or self.metric is not None:

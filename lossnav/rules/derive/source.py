@@ -102,10 +102,10 @@ def written(rule: LearningRule) -> Written:
 
 def of_names(kind: type[Any], **values: Any) -> Any:
     """Return an assumption whose numbers may be ``Number``, or True and False; the others are its defaults."""
-    made = object.__new__(kind)
-    for one in fields(kind):
-        object.__setattr__(made, one.name, values.get(one.name, one.default))
-    return made
+    assumption = object.__new__(kind)
+    for option in fields(kind):
+        object.__setattr__(assumption, option.name, values.get(option.name, option.default))
+    return assumption
 
 
 def write(what: Statement) -> Written:
@@ -116,12 +116,12 @@ def write(what: Statement) -> Written:
     if not absent(what.shrinks):
         program.do("mul", "theta", "theta", 1.0 + -(what.rate * what.shrinks), words="decay")
     view = ListLook(program, what)
-    mean, variance, ruler = look(view, what.belief, what.curvature, what.metric)
+    mean, variance, metric_variance = look(view, what.belief, what.curvature, what.metric)
     curvature = _ZERO if what.curvature is None else what.curvature.term(variance)
-    metric = Number.of(1.0) if what.metric is None else what.metric.price(ruler)
+    metric = Number.of(1.0) if what.metric is None else what.metric.price(metric_variance)
     case = coordinate.Case(metric, curvature, Number.of(what.decay), Number.of(what.fading))
-    believers = (what.belief, what.curvature, what.metric)
-    memory = tuple(what.keys.get(name, name) for one in believers if one is not None for name in one.memory)
+    assumptions = (what.belief, what.curvature, what.metric)
+    memory = tuple(what.keys.get(name, name) for part in assumptions if part is not None for name in part.memory)
     if what.averaging:
         memory = (*memory, "average")
         first = 1.0 + -view.begun()  # an average begins where the walker does
@@ -136,16 +136,16 @@ def write(what: Statement) -> Written:
     if what.averaging:
         program.do("lerp", "average", "average", "theta", -Number.made("expm1", -(what.rate * what.averaging)))
     _check_names(memory, what.names)
-    told = what.curvature is not None and what.curvature.told
-    given = ("n", *(("told",) if told else ()), "lr", *what.names)
-    lines = [f"def step({', '.join(('theta', 'g', *memory, *given))}):"]
+    probed = what.curvature is not None and what.curvature.told
+    arguments = ("n", *(("told",) if probed else ()), "lr", *what.names)
+    lines = [f"def step({', '.join(('theta', 'g', *memory, *arguments))}):"]
     lines += [
         f"    {name} = {number.written(PYTHON)}  # what an average from zero has seen"
         for name, number in view.known.items()
     ]
-    done = program.reused()
-    lines += [_torch(line, memory) for line in done]
-    return Written(memory, "\n".join(lines) + "\n", _c(done, view.known, memory, what.names, told), told)
+    operations = program.reused()
+    lines += [_torch(line, memory) for line in operations]
+    return Written(memory, "\n".join(lines) + "\n", _c(operations, view.known, memory, what.names, probed), probed)
 
 
 def _check_names(memory: tuple[str, ...], names: tuple[str, ...]) -> None:
@@ -173,39 +173,39 @@ class ListLook(Look):
 
     def keep(self, name: str, value: Any, words: str = "") -> Any:
         """Write a value into the list of that name."""
-        made = self.kept(name)
-        self._program.do("mul", made.name, as_stream(value).whole(), Number.of(1.0), words=words)
-        return made
+        stream = self.kept(name)
+        self._program.do("mul", stream.name, as_stream(value).whole(), Number.of(1.0), words=words)
+        return stream
 
     def average(self, name: str, datum: Any, beta: Any, corrected: bool = True, words: str = "") -> Any:
         """Write how an average moves."""
-        made, past = self.kept(name), Number.of(beta)
+        stream, past = self.kept(name), Number.of(beta)
         if self._what.moves:
-            made = self._moved(made, datum, past, words)
-        return made / self._share(name, past, self.n) if corrected and not past.zero else made
+            stream = self._moved(stream, datum, past, words)
+        return stream / self._share(name, past, self.n) if corrected and not past.zero else stream
 
-    def _moved(self, made: Stream, datum: Any, past: Number, words: str) -> Stream:
-        do, name, fresh = self._program.do, made.name, Number.made("fresh", past)
+    def _moved(self, stream: Stream, datum: Any, past: Number, words: str) -> Stream:
+        do, name, fresh = self._program.do, stream.name, Number.made("fresh", past)
         if not isinstance(datum, Product) or datum.below or len(datum.above) != 2:
             new = as_stream(datum).whole()
             if past.zero:
                 do("mul", name, new, Number.of(1.0), words=words)
             else:
                 do("lerp", name, name, new, fresh, words=words)
-            return made
-        (x, a), (y, b) = (one.made() for one in datum.above)
+            return stream
+        (x, a), (y, b) = (part.made() for part in datum.above)
         factor = datum.factor * a * b
         if past.zero:
             do("mul", name, x, y, words=words)
-            return made * factor
+            return stream * factor
         do("mul", name, name, past, words=words)
         do("addcmul", name, name, x, y, fresh * factor)
-        return made
+        return stream
 
     def told(self, name: str, beta: Any, corrected: bool) -> Any:
         """Return the list of that name, which moves elsewhere."""
-        made = self.kept(name)
-        return made / self._share(name, Number.of(beta), Number.named("told")) if corrected else made
+        stream = self.kept(name)
+        return stream / self._share(name, Number.of(beta), Number.named("told")) if corrected else stream
 
     def _share(self, name: str, beta: Number, n: Number) -> Number:
         self.known[f"seen_{name}"] = self.seen(beta, n)
@@ -229,23 +229,23 @@ def _move(what: Statement, program: Program, case: coordinate.Case, mean: Any) -
     """Write how θ moves."""
     control_gain, gamma = Number.of(what.control_gain), Number.of(what.gamma)
     decay, fading, time = case.decay, case.fading, what.rate
-    found = coordinate.gains(control_gain, gamma, case, what.root)
+    gains = coordinate.gains(control_gain, gamma, case, what.root)
     faded: Any = Number.of(1.0)
     loop: Any = Number.of(1.0)
     if what.held:
-        faded = _mean(_streamed(found.belief * case.curvature), _ZERO, time)
+        faded = _mean(_streamed(gains.belief * case.curvature), _ZERO, time)
     elif what.exact:
-        rate = _streamed(coordinate.slow(control_gain, gamma, case, found.fast))
+        rate = _streamed(coordinate.slow(control_gain, gamma, case, gains.fast))
         if not decay.zero or fading.zero:
             loop = faded = _mean(rate, _ZERO, time)
         if not fading.zero:
             faded = _mean(rate, fading, time)
     if not decay.zero:
-        drift = _times(_times(found.drift * (-decay), Stream("theta", program)), loop)
+        drift = _times(_times(gains.drift * (-decay), Stream("theta", program)), loop)
         drift.add_to("theta", time, words="the drift")
-    _times(_times(-found.belief, mean.signal), faded).add_to("theta", time)
+    _times(_times(-gains.belief, mean.signal), faded).add_to("theta", time)
     if mean.slope is not None:
-        _times(-found.trend, mean.slope / Number.of(what.dt)).add_to("theta", time, words="the trend")
+        _times(-gains.trend, mean.slope / Number.of(what.dt)).add_to("theta", time, words="the trend")
 
 
 def _clip(what: Statement, case: coordinate.Case, mean: Any) -> None:
@@ -258,11 +258,11 @@ def _clip(what: Statement, case: coordinate.Case, mean: Any) -> None:
     if price.bare:  # Newton's step, of a learner whom speed costs nothing
         free = signal / as_stream(case.curvature)
     else:
-        found = coordinate.gains(Number.of(what.control_gain), gamma, case, what.root)
+        gains = coordinate.gains(Number.of(what.control_gain), gamma, case, what.root)
         heeded = charged.soft(signal, price.zone(what.control_gain / price.eta, what.gamma))
-        free = _times(found.belief, as_stream(heeded)) * what.rate
+        free = _times(gains.belief, as_stream(heeded)) * what.rate
         if what.exact and case.curvature is not None:
-            rate = _streamed(coordinate.slow(Number.of(what.control_gain), gamma, case, found.fast))
+            rate = _streamed(coordinate.slow(Number.of(what.control_gain), gamma, case, gains.fast))
             free = _times(free, _mean(rate, _ZERO, what.rate))
     if bound is not None:
         free = charged.clipped(as_stream(free), bound)
@@ -271,13 +271,13 @@ def _clip(what: Statement, case: coordinate.Case, mean: Any) -> None:
 
 def _push(what: Statement, program: Program, case: coordinate.Case, mean: Any) -> None:
     """Write how the velocity moves, and θ with it, where acceleration is charged and nothing is discounted (W9)."""
-    price, one = what.price, Number.of(1.0)
+    price, unit = what.price, Number.of(1.0)
     pull = as_stream(case.curvature * (what.control_gain / price.m)).root()  # K₁ = √(kh/m), K₂ = √(c/m + 2K₁)
     friction = (pull * 2.0 + price.speed / price.m).root()
     gone = program.do("expm1", program.new(), (friction * -what.rate).whole())
     aim = Product(Number.of(what.control_gain / price.m), [as_stream(mean.signal)], [pull, friction], program)
     pair = [Stream(gone, program), aim + Stream("velocity", program)]
-    Product(one, pair, [], program).add_to("velocity", one, words="momentum, with the β of each curvature")
+    Product(unit, pair, [], program).add_to("velocity", unit, words="momentum, with the β of each curvature")
     program.do("add", "theta", "theta", "velocity", what.rate)
 
 
@@ -345,15 +345,15 @@ def _refuse(rule: LearningRule) -> None:
 
 def _torch(line: Operation, memory: tuple[str, ...]) -> str:
     """Return a line of Python: in place where the target is the first part."""
-    target, first, *others = line.target, *line.parts
-    given = [part.text if isinstance(part, Number) else part for part in others]
+    target, first, *remaining = line.target, *line.parts
+    args = [part.text if isinstance(part, Number) else part for part in remaining]
     name = f"torch._foreach_{line.name}"
-    if line.name == "add" and len(given) == 2:
-        given = [given[0]] if given[1] == "1.0" else [given[0], f"alpha={given[1]}"]
-    call = f"{name}_({', '.join([first, *given])})" if target == first else f"{name}({', '.join([first, *given])})"
+    if line.name == "add" and len(args) == 2:
+        args = [args[0]] if args[1] == "1.0" else [args[0], f"alpha={args[1]}"]
+    call = f"{name}_({', '.join([first, *args])})" if target == first else f"{name}({', '.join([first, *args])})"
     if target != first and target in memory:  # an average, which must stay the list that it is
         call = f"torch._foreach_copy_({target}, {call})"
-        if line.name == "mul" and given == ["1.0"]:
+        if line.name == "mul" and args == ["1.0"]:
             call = f"torch._foreach_copy_({target}, {first})"
     elif target != first:
         call = f"{target} = {call}"
@@ -368,23 +368,23 @@ _C = {
 
 
 def _c(
-    lines: list[Operation], known: dict[str, Number], memory: tuple[str, ...], names: tuple[str, ...], told: bool
+    lines: list[Operation], known: dict[str, Number], memory: tuple[str, ...], names: tuple[str, ...], probed: bool
 ) -> str:
     """Return a function in C that does the operations, its numbers computed before its loop."""
     options = ["const double lr = option[0], sign = option[1];"]
     options += [f"const double {name} = option[{i}];" for i, name in enumerate(names, start=2)]
-    options += ["const double told = each[0];"] if told else ["(void)each;"]
+    options += ["const double told = each[0];"] if probed else ["(void)each;"]
     numbers: dict[str, str] = {}
     streams = ["theta", "g", *memory]
     body = [f"real {name}_i = {'sign * ' if name == 'g' else ''}{name}[i];" for name in streams]
-    made: set[str] = set()
+    declared: set[str] = set()
     for line in lines:
         parts = [_c_part(part, numbers) for part in line.parts]
         form = _C.get(line.name, "{a} + {b}" if len(parts) == 2 else "{a} + {c} * {b}")
-        old = line.target in (*streams, *made)
+        old = line.target in (*streams, *declared)
         value = form.format(**dict(zip("abcd", parts, strict=False)))
         body.append(f"{'' if old else 'real '}{_c_part(line.target, numbers)} = {value};")
-        made.add(line.target)
+        declared.add(line.target)
     body += [f"{name}[i] = {name}_i;" for name in ("theta", *memory)]
     constants = [f"const double {name} = {number.written(C)};" for name, number in known.items()]
     constants += [f"const real {name} = {text};" for text, name in numbers.items()]

@@ -49,11 +49,11 @@ def blank(shapes: Mapping[str, tuple[int, ...]]) -> State:
 
 def checked(state: Any, shapes: Mapping[str, tuple[int, ...]]) -> State:
     """Return a state of averages of these shapes, or raise."""
-    given = _checks.instance("state", state, State, "a State, as init and a step return it")
-    found = {name: np.shape(average) for name, average in given.averages.items()}
-    if found != dict(shapes):
-        raise ValueError(f"state has averages of the shapes {found}, but theta needs {dict(shapes)}: use init")
-    return given
+    verified = _checks.instance("state", state, State, "a State, as init and a step return it")
+    average_shapes = {name: np.shape(average) for name, average in verified.averages.items()}
+    if average_shapes != dict(shapes):
+        raise ValueError(f"state has averages of the shapes {average_shapes}, but theta needs {dict(shapes)}: use init")
+    return verified
 
 
 class ArrayLook(Look):

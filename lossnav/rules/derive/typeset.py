@@ -60,19 +60,19 @@ def velocity(at: Mapping[str, str]) -> Tree:
 def step(at: Mapping[str, str]) -> Tree:
     """Return Δθ from θ̇; v_θ and v_m are its two terms."""
     settled = not _curved(at) and not _decays(at)  # r = 0
-    whole: Tree = ["", "Δ θ", "="]
+    left: Tree = ["", "Δ θ", "="]
     if at["time"] == "first" or (settled and not _fading(at)):
-        return [*whole, "Δ t", ["˙", "θ"]]
+        return [*left, "Δ t", ["˙", "θ"]]
     held: Tree = ["/", ["", "1 −", ["^", "e", "− r Δ t"]], "r"]
     if not _fading(at):
-        return [*whole, held, ["˙", "θ"]]
+        return [*left, held, ["˙", "θ"]]
     gone = ["^", "e", "− α Δ t"]
     faded: Tree = ["/", ["", gone, "−", ["^", "e", "− r Δ t"]], "r − α"]
     if settled:
         faded = ["/", ["", "1 −", gone], "α"]
     if not _decays(at):
-        return [*whole, faded, ["˙", "θ"]]
-    return [*whole, held, ["_", "v", "θ"], "+", faded, ["_", "v", "m"]]
+        return [*left, faded, ["˙", "θ"]]
+    return [*left, held, ["_", "v", "θ"], "+", faded, ["_", "v", "m"]]
 
 
 def beliefs(at: Mapping[str, str], beta: float, memory: float) -> list[Tree]:
@@ -81,17 +81,17 @@ def beliefs(at: Mapping[str, str], beta: float, memory: float) -> list[Tree]:
     def averaged(name: str, weight: float, datum: Tree) -> Tree:
         return ["", name, "←", f"{weight:g}", name, "+", f"{1 - weight:.6g}", datum]
 
-    found = ["m = g" if at["belief"] == "exact" else averaged("m", beta, "g")]
+    trees = ["m = g" if at["belief"] == "exact" else averaged("m", beta, "g")]
     for switch, name in (("curvature", "V"), ("metric", "U")):
         if (switch, at[switch]) not in PLACES:
             continue
-        _, one = PLACES[switch, at[switch]]
-        square: Tree = ["^", one.squared, "2"]
-        weight = one.arguments({**NUMBERS, "memory": memory})["beta"]
+        _, place = PLACES[switch, at[switch]]
+        square: Tree = ["^", place.squared, "2"]
+        weight = place.arguments({**NUMBERS, "memory": memory})["beta"]
         if switch == "metric":
-            found.append(["", "G =", ["√", "U"]])
-        found.append(averaged(name, weight, square) if weight else ["", f"{name} =", square])
-    return found
+            trees.append(["", "G =", ["√", "U"]])
+        trees.append(averaged(name, weight, square) if weight else ["", f"{name} =", square])
+    return trees
 
 
 def plain(tree: Tree) -> str:
@@ -101,15 +101,15 @@ def plain(tree: Tree) -> str:
         >>> plain(["", ["^", "θ", "2"], "= −", ["/", "η k", ["", ["√", "c V"], "+ α"]], "m"])
         'θ² = −ηk/(√(cV) + α) m'
     """
-    made = ""
+    text = ""
     pieces = _pieces(tree)
     for before, piece in zip(["", *pieces], pieces, strict=False):
         if piece in _SIGNS:
-            made += f" {piece} " if made and before not in _SIGNS else piece
+            text += f" {piece} " if text and before not in _SIGNS else piece
         else:
-            close = not made or before in _SIGNS or (len(before) < 3 and (len(piece) < 3 or piece[0] == "("))
-            made += piece if close else f" {piece}"
-    return made.replace(" , ", ", ")
+            close = not text or before in _SIGNS or (len(before) < 3 and (len(piece) < 3 or piece[0] == "("))
+            text += piece if close else f" {piece}"
+    return text.replace(" , ", ", ")
 
 
 _SIGNS = "+−=←,"
@@ -148,8 +148,8 @@ def _fast(at: Mapping[str, str]) -> list[Tree]:
         return [" + ".join(flat) or "0"]
     half: list[Tree] = []
     if _discounted(at):
-        both: Tree = ["^", ["(", ["", ["/", "γ", "2"], "+ j"]], "2"]
-        half = [both] if _decays(at) else [["/", ["^", "γ", "2"], "4"]]
+        squared_sum: Tree = ["^", ["(", ["", ["/", "γ", "2"], "+ j"]], "2"]
+        half = [squared_sum] if _decays(at) else [["/", ["^", "γ", "2"], "4"]]
     elif _decays(at):
         half = [["^", "j", "2"]]
     pull: Tree = ["/", "η k c V", "G"] if _metric(at) else "η k c V"

@@ -146,20 +146,20 @@ def plan(
             _require_rest(model, v0, gradient, square)
         loss = model.loss(gradient, square)
         task = loss if isinstance(loss, Task) else Phases([(0.0, loss)])
-        path = solve(model.objective(span), task, [0.0, m0, v0], method="timed", rtol=tol, throw=False)
+        trajectory = solve(model.objective(span), task, [0.0, m0, v0], method="timed", rtol=tol, throw=False)
     except (ZeroDivisionError, OverflowError):
         raise ValueError(
             f"model = {_checks.shown(model)}: its numbers are so large or small that their squares leave the range of "
             "floating-point numbers; choose other units of time or of the weight"
         ) from None
-    found = Plan(model, path)
-    if throw and not found.converged:
+    path = Plan(model, trajectory)
+    if throw and not path.converged:
         raise NotConverged(
-            f"the plan did not converge: {found.reason} (residual {found.residual:.3g}). If V is driven to zero, the "
+            f"the plan did not converge: {path.reason} (residual {path.residual:.3g}). If V is driven to zero, the "
             "data leave no plan with V > 0: raise square, or lower observation.variance_noise; otherwise relax tol or "
             "shorten horizon"
         )
-    return found
+    return path
 
 
 def _require_rest(model: Beliefs, v0: float, gradient: Any, square: Any) -> None:

@@ -83,14 +83,14 @@ def log_acceleration(
         ValueError: naming the argument that is wrong.
     """
     _check(problem, loss)
-    given = {"mean": mean, "log_variance": log_variance, "mean_rate": mean_rate, "log_rate": log_rate}
-    parts = [_checks.points(name, _checks.array(name, value), loss.dim) for name, value in given.items()]
-    _checks.together(**dict(zip(given, parts, strict=True)))
+    arguments = {"mean": mean, "log_variance": log_variance, "mean_rate": mean_rate, "log_rate": log_rate}
+    parts = [_checks.points(name, _checks.array(name, value), loss.dim) for name, value in arguments.items()]
+    _checks.together(**dict(zip(arguments, parts, strict=True)))
     mu, ell, mu_dot, ell_dot = np.broadcast_arrays(*parts)
     _invertible("log_variance", log_variance, ell)
     theta, velocity = np.concatenate([mu, ell], axis=-1), np.concatenate([mu_dot, ell_dot], axis=-1)
-    slope = problem.loss(loss).gradient(theta)
-    mu_up, ell_up = np.split(motion.acceleration(problem.objective(loss.dim), theta, velocity, slope), 2, axis=-1)
+    gradient = problem.loss(loss).gradient(theta)
+    mu_up, ell_up = np.split(motion.acceleration(problem.objective(loss.dim), theta, velocity, gradient), 2, axis=-1)
     return mu_up, ell_up
 
 
@@ -125,10 +125,10 @@ def flow(problem: Problem, stay: Potential, theta: Array) -> Array:
     return -problem.eta * problem.k / problem.gamma * np.concatenate([variance * by_mean, 2 * by_spread], axis=-1)
 
 
-def _invertible(name: str, given: ArrayLike, ell: Array) -> Array:
+def _invertible(name: str, argument: ArrayLike, ell: Array) -> Array:
     if np.any(np.abs(ell) > _FARTHEST):
         raise ValueError(
-            f"{name} = {_checks.shown(given)}, but variances must be within "
+            f"{name} = {_checks.shown(argument)}, but variances must be within "
             f"[{sys.float_info.min:.3g}, {1 / sys.float_info.min:.3g}], so that their inverses are floats"
         )
     return ell

@@ -81,13 +81,13 @@ def relaxation_rate(eta: ArrayLike, gamma: ArrayLike, entropy: ArrayLike) -> Any
         >>> relaxation_rate(eta=1.0, gamma=3.0, entropy=4.0)
         1.0
     """
-    rate, strength, hurry = (
+    rate, strength, discount = (
         _checks.positives("eta", eta),
         _checks.nonnegatives("entropy", entropy),
         _checks.nonnegatives("gamma", gamma),
     )
-    _checks.together(eta=rate, entropy=strength, gamma=hurry)
-    result = slow_rate(strength, rate, hurry)
+    _checks.together(eta=rate, entropy=strength, gamma=discount)
+    result = slow_rate(strength, rate, discount)
     return result if result.ndim else float(result)
 
 
@@ -231,15 +231,15 @@ def overdamped_path(
     v = _checks.positives("variance", _checks.array("variance", variance, shape=(loss.dim,)))
     _checks.positive("problem.gamma", problem.gamma)
     state = np.concatenate([mu, np.log(v)])
-    found = np.empty((len(times), 2 * loss.dim))
+    states = np.empty((len(times), 2 * loss.dim))
     for current, start, end in zip([loss, *later], moments, [*moments[1:], math.inf], strict=True):
         inside = (times >= start) & (times < end)
         stop = min(end, float(times[-1]))
         if stop > start:
-            found[inside], state = _integrate(problem, current, state, (start, stop), times[inside], frozen)
+            states[inside], state = _integrate(problem, current, state, (start, stop), times[inside], frozen)
         else:
-            found[inside] = state
-    return found[:, : loss.dim], np.exp(found[:, loss.dim :])
+            states[inside] = state
+    return states[:, : loss.dim], np.exp(states[:, loss.dim :])
 
 
 def _integrate(
@@ -256,8 +256,8 @@ def _integrate(
                 f"the integration did not get to t = {span[1]:.6g} in {_MOST_CALLS} steps: the variance moves too fast "
                 "at first; start nearer to equilibrium, or at a later time"
             )
-        found = length * flow(problem, stay, y)
-        return np.concatenate([found[:dim], 0 * found[dim:]]) if frozen else found
+        rate = length * flow(problem, stay, y)
+        return np.concatenate([rate[:dim], 0 * rate[dim:]]) if frozen else rate
 
     def runaway(_: float, y: Array) -> float:
         return _RUNAWAY - float(np.max(np.abs(rates(0.0, y)[dim:])))

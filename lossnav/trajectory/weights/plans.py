@@ -143,10 +143,10 @@ def plan(
         path = _solve(problem.objective(dim, deadline), stays, moments, start, tol)
     else:
         path = _myopic(problem, stays, moments, start, deadline, tol)
-    found = Plan(**{one.name: getattr(path, one.name) for one in fields(Trajectory)}, problem=problem)
-    if throw and not found.converged:
-        raise NotConverged(f"{found.reason} (residual {found.residual:.3g}); loosen tol = {tol:g}")
-    return found
+    planned = Plan(**{member.name: getattr(path, member.name) for member in fields(Trajectory)}, problem=problem)
+    if throw and not planned.converged:
+        raise NotConverged(f"{planned.reason} (residual {planned.residual:.3g}); loosen tol = {tol:g}")
+    return planned
 
 
 def _require_bounded(problem: Problem, task: Average) -> None:

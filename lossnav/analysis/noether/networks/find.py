@@ -76,13 +76,13 @@ def find_symmetries(
     probe = Probe(model, loss, batch, training, _checks.whole("probes", probes, low=2), _checks.seed("seed", seed))
     if _checks.finite("rtol", rtol, low=0.0, high=1.0, open_low=True) == 1.0:
         raise ValueError("rtol = 1.0, but it must be a number in (0, 1)")
-    found = probe.gradients()
-    candidates = [*_scales(probe, found, rtol), *_rescales(probe, found, rtol), *_shifts(probe, found, rtol)]
+    grads = probe.gradients()
+    candidates = [*_scales(probe, grads, rtol), *_rescales(probe, grads, rtol), *_shifts(probe, grads, rtol)]
     probe.restore()
-    actual = probe.gradients()
+    own_grads = probe.gradients()
     families = []
     for kind, groups, partners, change in candidates:
-        pulls = [_pull(kind, probe.values, actual, group, other) for group, other in both(groups, partners)]
+        pulls = [_pull(kind, probe.values, own_grads, group, partner) for group, partner in both(groups, partners)]
         families.append(Family(kind, groups, partners, max(pulls), change))
     order = {name: place for place, name in enumerate(probe.values)}
     return tuple(sorted(families, key=lambda family: order[family.names[0]]))
@@ -129,19 +129,19 @@ def _runs(pulls: Array, sizes: Array, rtol: float) -> list[tuple[int, int]]:
     """
     felt = np.any(sizes > 0, axis=1)
     single = felt & np.all(np.abs(pulls) <= rtol * sizes, axis=1)
-    found, start, total, scale = [], None, 0.0, 0.0
+    runs, start, total, scale = [], None, 0.0, 0.0
     for row in range(len(pulls)):
         if single[row] or (start is None and not felt[row]):
-            found += [(row, row + 1)] if single[row] else []
+            runs += [(row, row + 1)] if single[row] else []
             start = None
             continue
         if start is None:
             start, total, scale = row, 0.0, 0.0
         total, scale = total + pulls[row], scale + sizes[row]
         if np.all(np.abs(total) <= rtol * scale):
-            found.append((start, row + 1))
+            runs.append((start, row + 1))
             start = None
-    return found
+    return runs
 
 
 def _rescales(probe: Probe, gradients: Mapping[str, Array], rtol: float) -> Iterator[tuple[Any, ...]]:
@@ -162,8 +162,8 @@ def _rescales(probe: Probe, gradients: Mapping[str, Array], rtol: float) -> Iter
         taken |= {(i, "first"), (j, "second")}
         key = (tuple((b.name, b.axis) for b in first), tuple((b.name, b.axis) for b in second))
         pairs[key].append((first, second))
-    for found in pairs.values():
-        family = _verified(probe, "rescale", tuple(a for a, _ in found), tuple(b for _, b in found), rtol)
+    for matches in pairs.values():
+        family = _verified(probe, "rescale", tuple(a for a, _ in matches), tuple(b for _, b in matches), rtol)
         if family is not None:
             yield family
 
@@ -174,9 +174,9 @@ def _units(probe: Probe, gradients: Mapping[str, Array]) -> tuple[list[Group], A
     pulls, sizes = [], []
     counts = {len(value) for value in probe.values.values() if value.ndim}
 
-    def add(groups: list[Group], found: Array, size: Array) -> None:
+    def add(groups: list[Group], pull: Array, size: Array) -> None:
         units.extend(groups)
-        pulls.append(found)
+        pulls.append(pull)
         sizes.append(size)
 
     for names in probe.layers():
@@ -191,10 +191,10 @@ def _units(probe: Probe, gradients: Mapping[str, Array]) -> tuple[list[Group], A
             if w.ndim < 2:
                 continue
             columns = w.shape[1]
-            found, size = _columns(gradients[name], w)
+            pull, size = _columns(gradients[name], w)
             for width in {1} | {columns // n for n in counts if columns % n == 0 and 1 < columns // n < columns}:
                 groups = [(Block(name, 1, i, i + width),) for i in range(0, columns, width)]
-                together = (part.reshape(columns // width, width, -1).sum(1) for part in (found, size))
+                together = (part.reshape(columns // width, width, -1).sum(1) for part in (pull, size))
                 add(groups, *together)
     return units, np.concatenate(pulls), np.concatenate(sizes)
 
@@ -226,13 +226,13 @@ def _verified(
     change = probe.change(kind, groups, partners)
     if not change <= rtol:
         good = [
-            (group, other) for group, other in both(groups, partners)
-            if probe.change(kind, (group,), (other,) if other else ()) <= rtol
+            (group, partner) for group, partner in both(groups, partners)
+            if probe.change(kind, (group,), (partner,) if partner else ()) <= rtol
         ]  # fmt: skip
         if not good or len(good) == len(groups):
             return None
         groups = tuple(group for group, _ in good)
-        partners = tuple(other for _, other in good if other)
+        partners = tuple(partner for _, partner in good if partner)
         return _verified(probe, kind, groups, partners, rtol)
     return kind, groups, partners, change
 
@@ -242,10 +242,10 @@ def _pull(kind: str, values: Mapping[str, Tensor], gradients: Mapping[str, Array
     along, force, reach = 0.0, 0.0, 0.0
     for block, sign in [*((block, 1.0) for block in group), *((block, -1.0) for block in other)]:
         part = block.of(values).numpy()
-        slope = block.of({block.name: torch.from_numpy(gradients[block.name]).movedim(0, -1)}).movedim(-1, 0).numpy()
+        g = block.of({block.name: torch.from_numpy(gradients[block.name]).movedim(0, -1)}).movedim(-1, 0).numpy()
         field = np.ones_like(part) if kind == "translation" else sign * part
-        slope, field = slope.reshape(len(slope), -1), field.reshape(-1)
-        along, force, reach = along + slope @ field, force + (slope**2).sum(1), reach + float(field @ field)
+        g, field = g.reshape(len(g), -1), field.reshape(-1)
+        along, force, reach = along + g @ field, force + (g**2).sum(1), reach + float(field @ field)
     if not reach or not np.any(force):
         return 0.0
     return float(np.max(np.abs(along) / np.sqrt(np.where(force > 0, force, np.inf) * reach)))

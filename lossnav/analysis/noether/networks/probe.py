@@ -68,10 +68,10 @@ class Probe:
                 buffer.copy_(self._buffers[name])
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(self._seed)  # the same dropout every time
-            found = self._loss(self._model(self._x[half]), self._y[half])
-        if not torch.is_tensor(found) or found.ndim or not found.isfinite():
-            raise ValueError(f"loss returned {_checks.shown(found)}, but it must return a finite scalar tensor")
-        return found
+            loss = self._loss(self._model(self._x[half]), self._y[half])
+        if not torch.is_tensor(loss) or loss.ndim or not loss.isfinite():
+            raise ValueError(f"loss returned {_checks.shown(loss)}, but it must return a finite scalar tensor")
+        return loss
 
     def losses(self) -> Array:
         """Return the loss on each half."""
@@ -91,10 +91,10 @@ class Probe:
 
     def change(self, kind: str, groups: tuple[Group, ...], partners: tuple[Group, ...]) -> float:
         """Return the largest relative change of the losses when each group is mapped by its own random amount."""
-        kept = {name: value.clone() for name, value in self.values.items()}
+        originals = {name: value.clone() for name, value in self.values.items()}
         before = self.losses()
         with torch.no_grad():
-            for group, other in both(groups, partners):
+            for group, partner in both(groups, partners):
                 amount = self.random.uniform(0.2, 1.0) * self.random.choice([-1.0, 1.0])
                 for block in group:
                     part = block.of(self.values)
@@ -102,11 +102,11 @@ class Probe:
                         part.mul_(np.exp(amount))
                         continue
                     part.add_(amount * part.abs().mean())
-                for block in other:
+                for block in partner:
                     block.of(self.values).mul_(np.exp(-amount))
             after = self.losses()
             for name, value in self.values.items():
-                value.copy_(kept[name])
+                value.copy_(originals[name])
         return float(np.max(np.abs(after - before) / np.maximum(np.abs(before), 1e-300)))
 
     def layers(self) -> Iterator[list[str]]:
@@ -114,12 +114,12 @@ class Probe:
 
         What is made of a parametrisation's own parameters belongs to the module that has it.
         """
-        found: dict[tuple[str, int], list[str]] = defaultdict(list)
+        layers: dict[tuple[str, int], list[str]] = defaultdict(list)
         for name, value in self._model.named_parameters():
             if name in self.values and value.ndim:
                 owner, _, inner = name.partition(".parametrizations.")
-                found[owner if inner else name.rpartition(".")[0], len(value)].append(name)
-        yield from found.values()
+                layers[owner if inner else name.rpartition(".")[0], len(value)].append(name)
+        yield from layers.values()
 
 
 def both(groups: tuple[Group, ...], partners: tuple[Group, ...]) -> Iterator[tuple[Group, Group]]:

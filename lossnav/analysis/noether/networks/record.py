@@ -86,22 +86,22 @@ class Recorder:
 
     def _index(self) -> dict[tuple[str, int, float], Tensor]:
         """Return for each parameter, axis and sign which group each of its rows belongs to; ``_count`` is none."""
-        found: dict[tuple[str, int, float], Tensor] = {}
+        labels: dict[tuple[str, int, float], Tensor] = {}
         for sign, index, block in self._places:
             key = (block.name, block.axis, sign)
-            if key not in found:
+            if key not in labels:
                 value = self._values[block.name]
-                found[key] = torch.full((value.shape[block.axis],), self._count, device=value.device)
-            found[key][block.start : block.stop] = index
-        return found
+                labels[key] = torch.full((value.shape[block.axis],), self._count, device=value.device)
+            labels[key][block.start : block.stop] = index
+        return labels
 
     def _copies(self) -> dict[tuple[str, int], Tensor]:
         """Return copies of the parameters as matrices, with the groups along the rows."""
-        found = {}
+        matrices = {}
         for name, axis in {(name, axis) for name, axis, _ in self._labels}:
             rows = self._values[name].detach().movedim(axis, 0)
-            found[name, axis] = rows.reshape(len(rows), -1).to(torch.float64, copy=True)
-        return found
+            matrices[name, axis] = rows.reshape(len(rows), -1).to(torch.float64, copy=True)
+        return matrices
 
     def _sums(self, now: dict[tuple[str, int], Tensor], before: dict[tuple[str, int], Tensor]) -> Array:
         """Return |θ|², |Δθ|² and ⟨θ, Δθ⟩ of each group, (3, groups), at once: what a call costs is calls of torch."""
