@@ -54,18 +54,18 @@ class Wing:
 def wings() -> tuple[Wing, ...]:
     """Return the wings, along the arrow."""
     graph = grimp.build_graph("lossnav", include_external_packages=True, exclude_type_checking_imports=True)
-    found = {name: Counter[str]() for name in _order()}
+    imported = {name: Counter[str]() for name in _order()}
     for module in graph.modules:
         wing = _wing(module)
-        if wing in found:
-            found[wing].update(_wing(other) for other in graph.find_modules_directly_imported_by(module))
+        if wing in imported:
+            imported[wing].update(_wing(other) for other in graph.find_modules_directly_imported_by(module))
     return tuple(
         Wing(
             name, _first_sentence(_home(name)), tuple(_rooms(name)), sum(map(_count, _sources(name))),
-            tuple(library for library in LIBRARIES if library in seen),
-            {other: seen[other] for other in found if other in seen and other != name},
+            tuple(library for library in LIBRARIES if library in counts),
+            {other: counts[other] for other in imported if other in counts and other != name},
         )
-        for name, seen in found.items()
+        for name, counts in imported.items()
     )  # fmt: skip
 
 

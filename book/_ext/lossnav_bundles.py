@@ -29,8 +29,8 @@ def with_bundles(page: str) -> str:
     """Return the page with the scripts and values of its explorables beside them; of other widgets a picture stays."""
     ours: dict[str, tuple[str, dict[str, Any]]] = {}  # folder and values, by model
 
-    def taken(found: re.Match[str]) -> str:
-        for key, model in json.loads(found["states"])["state"].items():
+    def taken(match: re.Match[str]) -> str:
+        for key, model in json.loads(match["states"])["state"].items():
             state = model["state"]
             if home := HOME.fullmatch(str(state.get("_anywidget_id"))):
                 values = {name: v for name, v in state.items() if name[0] != "_" and name not in MACHINERY}
@@ -40,17 +40,17 @@ def with_bundles(page: str) -> str:
     page = HELD.sub(taken, page)
     defined: list[str] = []
 
-    def mounted(found: re.Match[str]) -> str:
-        key = json.loads(found["view"])["model_id"]
+    def mounted(match: re.Match[str]) -> str:
+        key = json.loads(match["view"])["model_id"]
         if key not in ours:
-            return found[0]
+            return match[0]
         folder, values = ours[key]
         script = ""
         if folder not in defined:
             defined.append(folder)
             script = f"explorables.define({json.dumps(folder)},()=>{{{_script(EXPLORE / folder)}return view.default}});"
         shown = f"explorables.show({json.dumps(folder)},{json.dumps(key)},{_inside(values)})"
-        return f"{found[0]}<script>{script}{shown}</script>"
+        return f"{match[0]}<script>{script}{shown}</script>"
 
     page = SHOWN.sub(mounted, page)
     own = [path for folder in defined for path in [EXPLORE / folder / "style.css"] if path.is_file()]

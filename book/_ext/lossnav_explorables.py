@@ -66,33 +66,33 @@ class Explorable(SphinxDirective):
                 self.env.note_dependency(str(path))
         arguments = yaml.safe_load("\n".join(self.content)) or {}
         try:
-            made = markup(self.arguments[0], arguments, f"page-{self.env.new_serialno('explorable')}")
+            output = markup(self.arguments[0], arguments, f"page-{self.env.new_serialno('explorable')}")
         except (TypeError, ValueError) as error:
             raise self.error(f"explorable: {error}") from None
         self.env.metadata[self.env.docname]["explorables"] = "yes"
-        return [nodes.raw("", made, format="html")]
+        return [nodes.raw("", output, format="html")]
 
 
 def lights(
     name: str, rawtext: str, text: str, lineno: int, inliner: Any, options: Any = None, content: Any = None
 ) -> tuple[list[nodes.Node], list[nodes.system_message]]:
     """Return the words of a term, which may hold formulas, between the marks that light.js looks for."""
-    found = LIGHTS.fullmatch(text)
-    if found is None:
+    match = LIGHTS.fullmatch(text)
+    if match is None:
         problem = inliner.reporter.error(f"{rawtext}: write words <Explorable:part>", line=lineno)
         return [nodes.problematic(rawtext, rawtext)], [problem]
-    inner, said = inliner.parse(found["words"], lineno, None, nodes.inline())
-    key = html.escape(f"{found['name']}:{found['part']}")
+    inner, messages = inliner.parse(match["words"], lineno, None, nodes.inline())
+    key = html.escape(f"{match['name']}:{match['part']}")
     before = nodes.raw("", f'<span class="ln-term" data-light="{key}">', format="html")
     environment = inliner.document.settings.env
     environment.metadata[environment.docname]["lights"] = "yes"
-    return [before, *inner, nodes.raw("", "</span>", format="html")], said
+    return [before, *inner, nodes.raw("", "</span>", format="html")], messages
 
 
 def picture_first(app: Sphinx, doctree: nodes.document) -> None:
     """Put what stands between a page's title and its first explorable, and is no text, behind that: code, and boxes."""
-    found = (raw for raw in doctree.findall(nodes.raw) if "lossnav-fallback" in raw.astext())
-    shown: nodes.Node | None = next(found, None)
+    fallbacks = (raw for raw in doctree.findall(nodes.raw) if "lossnav-fallback" in raw.astext())
+    shown: nodes.Node | None = next(fallbacks, None)
     while shown is not None and not isinstance(shown.parent, nodes.section | None):
         shown = shown.parent
     page = next(doctree.findall(nodes.section), None)

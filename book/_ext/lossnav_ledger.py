@@ -53,8 +53,8 @@ class Ledger:
 
     def status(self, labels: Iterable[str]) -> str:
         """Return the status of a tag: open if one of its equations is, checked if one of them is checked."""
-        found = {self.rows[label]["status"] if label in self.rows else "open" for label in labels}
-        return next(status for status in ("open", "checked", "definition") if status in found)
+        statuses = {self.rows[label]["status"] if label in self.rows else "open" for label in labels}
+        return next(status for status in ("open", "checked", "definition") if status in statuses)
 
     def describe(self, labels: list[str]) -> str:
         """Return the mark's words, for its tooltip and for screen readers."""
@@ -255,9 +255,9 @@ def merge(app: Sphinx, env: BuildEnvironment, docnames: Iterable[str], other: Bu
 
 def pages_to_write(app: Sphinx, env: BuildEnvironment) -> list[str]:
     """Return the pages that depend on others: every index, and all marked pages when the ledger or an index changed."""
-    seen = (app.lossnav_ledger.digest, sorted(index_pages(env)))  # type: ignore[attr-defined]
-    changed = getattr(env, "lossnav_seen", None) != seen
-    env.lossnav_seen = seen  # type: ignore[attr-defined]
+    signature = (app.lossnav_ledger.digest, sorted(index_pages(env)))  # type: ignore[attr-defined]
+    changed = getattr(env, "lossnav_seen", None) != signature
+    env.lossnav_seen = signature  # type: ignore[attr-defined]
     return [*index_pages(env), *(stated(env) if changed else [])]
 
 

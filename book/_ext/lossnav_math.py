@@ -93,8 +93,8 @@ def display(formula: str) -> str:
         ValueError: KaTeX cannot read it.
     """
     formula = formula.strip().removeprefix(r"\displaystyle").strip()
-    if whole := _EQUATION.fullmatch(formula):
-        formula = whole[1].strip()
+    if equation := _EQUATION.fullmatch(formula):
+        formula = equation[1].strip()
     aligned = _ALIGNED.fullmatch(formula)
     rows = split_rows(aligned["body"] if aligned else formula)
     if aligned is None and len(rows) > 1:  # as Sphinx does

@@ -95,21 +95,21 @@ def lighter(page: str, folder: Path) -> str:
         page = pattern.sub(better, page)
     page = EAGER.sub("<script defer", THEME.sub(AT_ONCE, page))
 
-    def lazy(found: re.Match[str]) -> str:
-        path = folder / found["source"]
-        if path.suffix not in (".png", ".jpg", ".webp") or "loading=" in found[0]:
-            return found[0]
+    def lazy(match: re.Match[str]) -> str:
+        path = folder / match["source"]
+        if path.suffix not in (".png", ".jpg", ".webp") or "loading=" in match[0]:
+            return match[0]
         width, height = _size(path.resolve())
-        rest = found["after"].replace('style="', f'style="aspect-ratio: {width} / {height}; ', 1)
-        if rest == found["after"]:
+        rest = match["after"].replace('style="', f'style="aspect-ratio: {width} / {height}; ', 1)
+        if rest == match["after"]:
             rest += f' style="aspect-ratio: {width} / {height}"'
-        before, classes = CLASSES.sub("", found["before"]), "".join(CLASSES.findall(found["before"]))
+        before, classes = CLASSES.sub("", match["before"]), "".join(CLASSES.findall(match["before"]))
         if "ln-photo" in classes:  # nobody wants to see its negative
-            return f'<img {found["before"]}src="{found["source"]}"{rest} loading="lazy" decoding="async" />'
-        dark = found["source"].removesuffix(path.name) + dark_copy(path.resolve()).name
+            return f'<img {match["before"]}src="{match["source"]}"{rest} loading="lazy" decoding="async" />'
+        dark = match["source"].removesuffix(path.name) + dark_copy(path.resolve()).name
         return "".join(
             f'<img {before}class="{classes} {kind}" src="{source}"{rest} loading="lazy" decoding="async" />'
-            for kind, source in (("ln-light", found["source"]), ("ln-dark dark-light", dark))
+            for kind, source in (("ln-light", match["source"]), ("ln-dark dark-light", dark))
         )
 
     return PICTURE.sub(lazy, page)

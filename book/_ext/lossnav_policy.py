@@ -33,5 +33,5 @@ def policed(page: str) -> str:
         "form-action": "'self'",
         "base-uri": "'none'",
     }
-    told = "; ".join(f"{name} {value}" for name, value in policy.items())
-    return page.replace(HEAD, f'{HEAD}<meta http-equiv="Content-Security-Policy" content="{told}" />', 1)
+    directives = "; ".join(f"{name} {value}" for name, value in policy.items())
+    return page.replace(HEAD, f'{HEAD}<meta http-equiv="Content-Security-Policy" content="{directives}" />', 1)

@@ -90,11 +90,11 @@ def link_code(page: str, folder: str, blocks: list[Any], *args: Any, **options: 
 
     path = Path(folder) / f"{page}.html"
     text = path.read_text(encoding="utf-8")
-    with tempfile.TemporaryDirectory() as other:
-        code = Path(other) / f"{page}.html"
+    with tempfile.TemporaryDirectory() as scratch:
+        code = Path(scratch) / f"{page}.html"
         code.parent.mkdir(parents=True, exist_ok=True)
         code.write_text(_NEXT.join(filter(named, _CODE.findall(text))), encoding="utf-8")
-        link_html(page, other, blocks, *args, **options)
+        link_html(page, scratch, blocks, *args, **options)
         linked = iter(code.read_text(encoding="utf-8").split(_NEXT))
     path.write_text(_CODE.sub(lambda code: next(linked) if named(code[0]) else code[0], text), encoding="utf-8")
 
@@ -106,12 +106,12 @@ def public() -> Iterator[tuple[str, Any]]:
 
 def _offered(path: str, room: ModuleType) -> Iterator[tuple[str, Any]]:
     for name in room.__all__:
-        found = getattr(room, name)
-        if isinstance(found, ModuleType) and room is lossnav.figures:
+        member = getattr(room, name)
+        if isinstance(member, ModuleType) and room is lossnav.figures:
             continue  # each draws for one chapter
-        yield f"{path}.{name}", found
-        if isinstance(found, ModuleType):
-            yield from _offered(f"{path}.{name}", found)
+        yield f"{path}.{name}", member
+        if isinstance(member, ModuleType):
+            yield from _offered(f"{path}.{name}", member)
 
 
 def _find(name: str) -> Any:
@@ -132,7 +132,7 @@ def name_defaults(
     app: Sphinx, what: str, name: str, found: Any, options: Any, signature: str | None, returns: str | None
 ) -> tuple[str | None, str | None]:
     """Write defaults as Python can be written: a function by its name, what is made anew each time as dots."""
-    return signature and _UNWRITTEN.sub(lambda found: found["name"] or "...", signature), returns
+    return signature and _UNWRITTEN.sub(lambda match: match["name"] or "...", signature), returns
 
 
 def choose_members(app: Sphinx, what: str, name: str, found: Any, skip: bool, options: Any) -> bool | None:
@@ -157,11 +157,11 @@ def note_aliases(app: Sphinx, env: BuildEnvironment) -> None:
     domain = env.domains["py"]
     kinds = ("class", "data", "exception", "function", "module")
     described = {id(_find(name)): name for name, entry in domain.objects.items() if entry.objtype in kinds}
-    for name, found in public():
-        if name not in domain.objects and id(found) in described:
-            known = described[id(found)]
+    for name, member in public():
+        if name not in domain.objects and id(member) in described:
+            known = described[id(member)]
             domain.objects[name] = domain.objects[known]._replace(aliased=True)
-            if isinstance(found, ModuleType):
+            if isinstance(member, ModuleType):
                 domain.modules[name] = domain.modules[known]
 
 
@@ -171,13 +171,13 @@ def note_uses(app: Sphinx, tree: nodes.document, page: str) -> None:
         return
     uses = _uses(app.env)
     for description in tree.findall(addnodes.desc):
-        found = {page: section for place in description[0]["ids"] for page, section in uses.get(place, {}).items()}
-        if not found:
+        sections = {page: section for place in description[0]["ids"] for page, section in uses.get(place, {}).items()}
+        if not sections:
             continue
         line = nodes.paragraph("", "Used in ", classes=["ln-used"])
-        for number, (other, section) in enumerate(found.items()):
-            address = app.builder.get_relative_uri(page, other) + f"#{section}"
-            title = (part.deepcopy() for part in app.env.titles[other].children)
+        for number, (using_page, section) in enumerate(sections.items()):
+            address = app.builder.get_relative_uri(page, using_page) + f"#{section}"
+            title = (part.deepcopy() for part in app.env.titles[using_page].children)
             line += nodes.Text(", " if number else "")
             line += nodes.reference("", "", *title, internal=True, refuri=address)
         content = next(part for part in description if isinstance(part, addnodes.desc_content))
@@ -187,14 +187,14 @@ def note_uses(app: Sphinx, tree: nodes.document, page: str) -> None:
 
 def _uses(env: BuildEnvironment) -> dict[str, dict[str, str]]:
     """Return for the place of each description the pages that use it, as they are read, and the first section there."""
-    objects, found = env.domains["py"].objects, {}
+    objects, uses = env.domains["py"].objects, {}
     for page in paths.pages():
         for block in env.sphinx_codeautolink_transforms.get(page, ()):
             for name in block.names:
                 place = objects[name.resolved_location].node_id
                 if not page.startswith(FOLDER):
-                    found.setdefault(place, {}).setdefault(page, block.example.ref_id)
-    return found
+                    uses.setdefault(place, {}).setdefault(page, block.example.ref_id)
+    return uses
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

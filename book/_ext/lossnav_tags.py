@@ -59,11 +59,11 @@ def parse_tag(content: str) -> list[str]:
 
 def tags_in_math(formula: str) -> list[Tag]:
     """Return the tags of one formula; ``line`` counts within it."""
-    found = []
+    tags = []
     for match in _TAG.finditer(formula):
         line = formula.count("\n", 0, match.start()) + 1
-        found.append(Tag(line, match.group(1), parse_tag(match.group(1))))
-    return found
+        tags.append(Tag(line, match.group(1), parse_tag(match.group(1))))
+    return tags
 
 
 def without_tags(formula: str) -> str:
@@ -73,11 +73,11 @@ def without_tags(formula: str) -> str:
 
 def tags_in_markdown(text: str) -> list[Tag]:
     """Return the tags of a MyST page; what stands in code, fenced or inline, does not count."""
-    found = []
+    tags = []
     for number, line in _prose(text):
         for match in _TAG.finditer(_INLINE_CODE.sub("", line)):
-            found.append(Tag(number, match.group(1), parse_tag(match.group(1))))
-    return found
+            tags.append(Tag(number, match.group(1), parse_tag(match.group(1))))
+    return tags
 
 
 def _prose(text: str) -> Iterator[tuple[int, str]]:

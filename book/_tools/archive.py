@@ -58,16 +58,16 @@ def committed(root: Path) -> Iterator[tuple[str, bytes]]:
 
 def parts(root: Path, html: Path, pdf: Path) -> Iterator[tuple[str, bytes]]:
     """All names and contents; the list of them comes first."""
-    found = dict(sorted(committed(root)))
-    found |= {f"html/{path.relative_to(html).as_posix()}": path.read_bytes() for path in files(html)}
-    found["lossnav.pdf"] = pdf.read_bytes()
+    contents = dict(sorted(committed(root)))
+    contents |= {f"html/{path.relative_to(html).as_posix()}": path.read_bytes() for path in files(html)}
+    contents["lossnav.pdf"] = pdf.read_bytes()
     revision = _git(root, "rev-parse", "HEAD").decode().strip()
     rows = [f"# commit {revision}", "file\tsha256\tbytes\tlicence"]
     rows += [
-        f"{name}\t{hashlib.sha256(held).hexdigest()}\t{len(held)}\t{licence(name)}" for name, held in found.items()
+        f"{name}\t{hashlib.sha256(held).hexdigest()}\t{len(held)}\t{licence(name)}" for name, held in contents.items()
     ]
     yield "CONTENTS.tsv", "\n".join([*rows, ""]).encode()
-    yield from found.items()
+    yield from contents.items()
 
 
 def main() -> int:

@@ -47,7 +47,7 @@ def ask(packages: list[Package]) -> list[list[str]]:
         results: list[dict[str, Any]] = json.load(answer)["results"]
     if len(results) != len(packages):
         raise ValueError(f"{len(results)} answers to {len(packages)} questions")
-    return [[found["id"] for found in one.get("vulns", ())] for one in results]
+    return [[vulnerability["id"] for vulnerability in result.get("vulns", ())] for result in results]
 
 
 def main(asked: Callable[[list[Package]], list[list[str]]] = ask) -> int:
@@ -58,9 +58,9 @@ def main(asked: Callable[[list[Package]], list[list[str]]] = ask) -> int:
     except (OSError, ValueError, KeyError) as reason:
         print(f"audit: no answer from {ADDRESS} ({reason}); nothing is known of {len(packages)} packages")
         return 0
-    known = [(package, found) for package, found in zip(packages, answers, strict=True) if found]
-    for (kind, name, version), found in known:
-        print(f"audit: {kind} {name} {version}: {', '.join(found)}")
+    known = [(package, identifiers) for package, identifiers in zip(packages, answers, strict=True) if identifiers]
+    for (kind, name, version), identifiers in known:
+        print(f"audit: {kind} {name} {version}: {', '.join(identifiers)}")
     print(f"audit: {len(known)} of {len(packages)} packages have a known vulnerability")
     return int(bool(known))
 

@@ -62,14 +62,14 @@ def forget_old_caches(current: Path) -> None:
 
 def pending(folder: Path) -> dict[str, Notebook]:
     """The notebooks that the cache lacks, the longest first."""
-    cache, found = get_cache(str(folder)), {}
+    cache, lacking = get_cache(str(folder)), {}
     for name in notebooks.longest_first():
         notebook = notebooks.read_text(name)
         try:
             cache.match_cache_notebook(notebook)
         except KeyError:
-            found[name] = notebook
-    return found
+            lacking[name] = notebook
+    return lacking
 
 
 def failure(notebook: Notebook) -> str | None:
@@ -86,14 +86,14 @@ def execute_side_by_side(folder: Path) -> int:
 
     Says a few times how far it is, and of each that fails, at once, how. Returns how many failed; they are not kept.
     """
-    found, start, failed = pending(folder), time.monotonic(), 0
-    if not found:
+    lacking, start, failed = pending(folder), time.monotonic(), 0
+    if not lacking:
         return 0
     cores = os.cpu_count() or 1
-    print(f"book: executing {len(found)} notebooks, {cores} at a time", flush=True)
+    print(f"book: executing {len(lacking)} notebooks, {cores} at a time", flush=True)
     notebooks.KERNELS_LOG.unlink(missing_ok=True)
     with ThreadPoolExecutor(cores) as pool:
-        running = {pool.submit(failure, notebook): name for name, notebook in found.items()}
+        running = {pool.submit(failure, notebook): name for name, notebook in lacking.items()}
         try:
             for done, future in enumerate(as_completed(running), 1):
                 name = running[future]
@@ -101,10 +101,10 @@ def execute_side_by_side(folder: Path) -> int:
                     failed += 1
                     print(f"book: {name} FAILED\n{COLOUR_CODES.sub('', error)}", file=sys.stderr, flush=True)
                 else:
-                    bundle = CacheBundleIn(found[name], f"{BOOK}/{name}.ipynb")
+                    bundle = CacheBundleIn(lacking[name], f"{BOOK}/{name}.ipynb")
                     get_cache(str(folder)).cache_notebook_bundle(bundle, check_validity=False, overwrite=True)
-                if done % PROGRESS_STEP == 0 or done == len(found):
-                    print(f"book: {done} of {len(found)} executed, {time.monotonic() - start:.0f} s", flush=True)
+                if done % PROGRESS_STEP == 0 or done == len(lacking):
+                    print(f"book: {done} of {len(lacking)} executed, {time.monotonic() - start:.0f} s", flush=True)
         finally:  # who interrupts it does not wait for the others
             pool.shutdown(wait=False, cancel_futures=True)
     return failed

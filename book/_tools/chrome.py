@@ -51,11 +51,11 @@ def find_chrome() -> str | None:
     """Path of the browser: the environment's CHROME, else the first that is installed."""
     named = os.environ.get("CHROME")
     if named:
-        found = shutil.which(named)
-        if found is None:
+        program = shutil.which(named)
+        if program is None:
             raise BrowserError(f"CHROME={named!r} names no program that can be run; unset it to search for a browser")
-        return found
-    return next((found for name in CANDIDATES if (found := shutil.which(name))), None)
+        return program
+    return next((program for name in CANDIDATES if (program := shutil.which(name))), None)
 
 
 class Browser:

@@ -83,10 +83,10 @@ def main() -> None:
     figures.use_style()
     loss = ln.losses.DoubleWell()
     rules = (("gradient descent", "best next step", descent), ("optimal", "best whole path", optimal))
-    both, axes = plt.subplots(1, 2, figsize=(11, 3.95), layout="constrained")
+    figure, axes = plt.subplots(1, 2, figsize=(11, 3.95), layout="constrained")
     for ax, (rule, title, follow) in zip(axes, rules, strict=True):
         panel(ax, rule, title, [follow(loss, start) for start in starts()])
-    save(both, "cover.png")
+    save(figure, "cover.png")
 
 
 if __name__ == "__main__":

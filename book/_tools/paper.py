@@ -61,11 +61,11 @@ def _target(address: str, name: str, known: set[str]) -> str:
 def _article(folder: Path, name: str, known: set[str]) -> str:
     """The text of a page, its ids and addresses as they are in the one document."""
     page = (folder / f"{name}.html").read_text(encoding="utf-8")
-    found = ARTICLE.search(SCRIPT.sub("", page))
-    if found is None:
+    article = ARTICLE.search(SCRIPT.sub("", page))
+    if article is None:
         raise ValueError(f"{name}.html has no article: it is no page of the book")
     place = f"{posixpath.dirname(name)}/"
-    text = ID.sub(lambda m: f'{m[1]}"{_key(name, m[2])}"', found[1]).replace("url(#", f"url(#{_key(name)}--")
+    text = ID.sub(lambda m: f'{m[1]}"{_key(name, m[2])}"', article[1]).replace("url(#", f"url(#{_key(name)}--")
     text = LINK.sub(lambda m: f'{m[1]}"{escape(_target(unescape(m[2]), name, known))}"', text)
     text = SOURCE.sub(lambda m: f'{m[1]}"{posixpath.normpath(place + m[2])}"', text).replace(' loading="lazy"', "")
     return f'<article class="bd-article" id="{_key(name)}">{text}</article>'

@@ -38,12 +38,12 @@ def pages() -> list[str]:
 @cache
 def _pages() -> tuple[str, ...]:
     toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
-    found = [toc["root"]]
+    listed = [toc["root"]]
 
     def walk(node: Any) -> None:
         if isinstance(node, dict):
             if "file" in node:
-                found.append(node["file"])
+                listed.append(node["file"])
             for value in node.values():
                 walk(value)
         elif isinstance(node, list):
@@ -51,7 +51,7 @@ def _pages() -> tuple[str, ...]:
                 walk(value)
 
     walk({key: value for key, value in toc.items() if key != "root"})
-    return tuple(found)
+    return tuple(listed)
 
 
 def digest(paths: Iterable[Path], *extra: str) -> str:

@@ -67,11 +67,11 @@ def on_show() -> list[Any]:
     from lossnav import explore
 
     kinds = [kind for _, kind in inspect.getmembers(explore, inspect.isclass) if kind is not explore.Explorable]
-    found = [kind() for kind in kinds]
+    widgets = [kind() for kind in kinds]
     for page in sorted(BOOK.glob("*.md")):
-        for one in DIRECTIVE.finditer(page.read_text(encoding="utf-8")):
-            found.append(getattr(explore, one["name"])(**(yaml.safe_load(one["body"]) or {})))
-    return [*found, *(widget for name in chapters() for widget in shown_explorables(name))]
+        for directive in DIRECTIVE.finditer(page.read_text(encoding="utf-8")):
+            widgets.append(getattr(explore, directive["name"])(**(yaml.safe_load(directive["body"]) or {})))
+    return [*widgets, *(widget for name in chapters() for widget in shown_explorables(name))]
 
 
 def write(widgets: Iterable[Any]) -> None:
@@ -90,7 +90,7 @@ def write(widgets: Iterable[Any]) -> None:
 
 def same(one: str, other: str) -> bool:
     """Whether two pictures are the same but for the last digit of their numbers."""
-    numbers = [[float(found) for found in NUMBER.findall(text)] for text in (one, other)]
+    numbers = [[float(number) for number in NUMBER.findall(text)] for text in (one, other)]
     return NUMBER.sub("", one) == NUMBER.sub("", other) and all(
         abs(a - b) <= NEAR for a, b in zip(*numbers, strict=True)
     )
@@ -103,13 +103,13 @@ def kept() -> set[Path]:
 
 def problems() -> list[str]:
     """What is wrong with the twins that are kept, in words."""
-    found = drawn(on_show())
-    missing = [f"{path.relative_to(EXPLORE)} is missing" for path in sorted(found.keys() - kept())]
-    spare = [f"{path.relative_to(EXPLORE)} is of a state that nothing shows" for path in sorted(kept() - found.keys())]
+    twins = drawn(on_show())
+    missing = [f"{path.relative_to(EXPLORE)} is missing" for path in sorted(twins.keys() - kept())]
+    spare = [f"{path.relative_to(EXPLORE)} is of a state that nothing shows" for path in sorted(kept() - twins.keys())]
     other = [
         f"{path.relative_to(EXPLORE)} is not what its script draws"
-        for path in sorted(found.keys() & kept())
-        if not same(path.read_text(encoding="utf-8"), found[path])
+        for path in sorted(twins.keys() & kept())
+        if not same(path.read_text(encoding="utf-8"), twins[path])
     ]
     return bundles.problems() + missing + spare + other
 
@@ -124,9 +124,9 @@ def main(arguments: list[str] | None = None) -> int:
         write(widgets)
         for path in kept() - {widget.twin() for widget in widgets}:
             path.unlink()
-    found = problems()
-    print("\n".join(found) or f"pictures: {len(kept())} are what the scripts draw")
-    return bool(found)
+    faults = problems()
+    print("\n".join(faults) or f"pictures: {len(kept())} are what the scripts draw")
+    return bool(faults)
 
 
 if __name__ == "__main__":

@@ -101,8 +101,8 @@ def survey(notebook: Notebook, name: str) -> Chapter:
             chapter.figures[label or cell.id] = _number("Fig.", chapter, len(chapter.figures))
         if cell.cell_type == "markdown":
             chapter.labels |= set(re.findall(rf"^{TARGET.pattern}$", cell.source, re.MULTILINE))
-            for found in re.findall(r"^[`:]{3,}\{exercise(?:-start)?\}.*\n:label:\s*(\S+)", cell.source, re.MULTILINE):
-                chapter.exercises[found] = _number("Exercise", chapter, len(chapter.exercises))
+            for key in re.findall(r"^[`:]{3,}\{exercise(?:-start)?\}.*\n:label:\s*(\S+)", cell.source, re.MULTILINE):
+                chapter.exercises[key] = _number("Exercise", chapter, len(chapter.exercises))
     return chapter
 
 
@@ -172,8 +172,8 @@ def _fold(title: str) -> str:
 
 
 def _figure(cell: Notebook) -> dict[str, Any]:
-    found = cell.metadata.get("mystnb", {}).get("figure", {})
-    return dict(found)
+    figure = cell.metadata.get("mystnb", {}).get("figure", {})
+    return dict(figure)
 
 
 def _number(kind: str, chapter: Chapter, before: int) -> str:
@@ -321,16 +321,16 @@ DIRECTIVES: dict[str, Callable[[str, dict[str, str], list[str], Chapter], str]] 
 # ----------------------------------------------------------------------------------------------------------- inline
 def _inline(text: str, chapter: Chapter) -> str:
     """Return prose with roles and links resolved; inline code is left alone."""
-    text = ROLE.sub(lambda found: _role(found[1], found[2], chapter), text)
-    kept: list[str] = []
+    text = ROLE.sub(lambda match: _role(match[1], match[2], chapter), text)
+    code_spans: list[str] = []
 
-    def keep(found: re.Match[str]) -> str:
-        kept.append(found[0])
-        return f"\x00{len(kept) - 1}\x00"
+    def keep(match: re.Match[str]) -> str:
+        code_spans.append(match[0])
+        return f"\x00{len(code_spans) - 1}\x00"
 
     text = CODE.sub(keep, text)
-    text = LINK.sub(lambda found: f"[{found['text']}]({_address(found['to'], chapter)})", text)
-    return re.sub("\x00(\\d+)\x00", lambda found: kept[int(found[1])], text)
+    text = LINK.sub(lambda match: f"[{match['text']}]({_address(match['to'], chapter)})", text)
+    return re.sub("\x00(\\d+)\x00", lambda match: code_spans[int(match[1])], text)
 
 
 def _role(name: str, content: str, chapter: Chapter) -> str:

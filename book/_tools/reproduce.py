@@ -38,8 +38,8 @@ def pairs(old: Any, new: Any, place: str = "") -> Iterator[tuple[str, Any, Any]]
             if key not in WHERE and not any(word in key.lower() for word in CLOCK):
                 yield from pairs(old.get(key), new.get(key), f"{place}.{key}")
     elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
-        for i, both in enumerate(zip(old, new, strict=True)):
-            yield from pairs(*both, f"{place}[{i}]")
+        for i, pair in enumerate(zip(old, new, strict=True)):
+            yield from pairs(*pair, f"{place}[{i}]")
     else:
         yield place.lstrip("."), old, new
 
@@ -48,7 +48,7 @@ def apart(old: Any, new: Any) -> float:
     """How far two numbers are from each other, as a part of the larger one; inf for what is no pair of numbers."""
     if old == new or (old != old and new != new):
         return 0.0
-    if not all(isinstance(one, int | float) and not isinstance(one, bool) for one in (old, new)):
+    if not all(isinstance(value, int | float) and not isinstance(value, bool) for value in (old, new)):
         return math.inf
     return abs(old - new) / max(abs(old), abs(new))
 
@@ -66,12 +66,12 @@ class Outcome:
         name, took = self.old.study, f"{self.old.duration:.0f}"
         if self.new is None:
             return f"| {name} | {took} | | could not be made: {self.said.replace('|', '/')} | | |"
-        found = [(apart(old, new), place) for place, old, new in pairs(self.old.results, self.new.results)]
-        most, place = max(found, default=(0.0, ""))
+        gaps = [(apart(old, new), place) for place, old, new in pairs(self.old.results, self.new.results)]
+        most, place = max(gaps, default=(0.0, ""))
         alike = all(getattr(self.old, what) == getattr(self.new, what) for what in ("device", "versions", "data"))
         verdict = "equal" if most == 0 else "DIFFERS" if alike or math.isinf(most) else "another machine"
-        size = "" if most == 0 else f"{median(gap for gap, _ in found):.1g}, at most {most:.1g} (`{place[:80]}`)"
-        return f"| {name} | {took} | {self.new.duration:.0f} | {verdict} | {len(found)} | {size} |"
+        size = "" if most == 0 else f"{median(gap for gap, _ in gaps):.1g}, at most {most:.1g} (`{place[:80]}`)"
+        return f"| {name} | {took} | {self.new.duration:.0f} | {verdict} | {len(gaps)} | {size} |"
 
 
 def again(old: Record) -> Outcome:
@@ -90,12 +90,14 @@ def chosen(found: Sequence[Record], names: Sequence[str], hours: float) -> list[
     Raises:
         SystemExit: there is no record of a name.
     """
-    known = [one.study for one in found]
+    known = [record.study for record in found]
     if strange := sorted(set(names) - set(known)):
         raise SystemExit(f"reproduce: no record {strange[0]!r} in book/results; there are {', '.join(known)}")
-    wanted = sorted((one for one in found if one.study in (names or known)), key=lambda one: one.duration)
+    wanted = sorted(
+        (record for record in found if record.study in (names or known)), key=lambda record: record.duration
+    )
     took = 0.0
-    return [one for one in wanted if (took := took + one.duration) <= 3600 * hours]
+    return [record for record in wanted if (took := took + record.duration) <= 3600 * hours]
 
 
 def main(words: Sequence[str] | None = None, results: Path = BOOK / "results") -> int:
@@ -103,16 +105,18 @@ def main(words: Sequence[str] | None = None, results: Path = BOOK / "results") -
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("studies", nargs="*", metavar="STUDY", help="name of a record in book/results; default: all")
     parser.add_argument("--hours", type=float, default=math.inf, help="what the records took together, at most")
-    given = parser.parse_args(words)
-    found = [records.load(path) for path in sorted(results.glob("*.json"))]
-    wanted = chosen(found, given.studies, given.hours)
-    for one in wanted:
-        print(f"{one.duration / 60:7.1f} min  {one.study:30} {one.data['label']}")
-    print(f"reproduce: {len(wanted)} studies, {sum(one.duration for one in wanted) / 3600:.1f} h by their records")
+    options = parser.parse_args(words)
+    recorded = [records.load(path) for path in sorted(results.glob("*.json"))]
+    wanted = chosen(recorded, options.studies, options.hours)
+    for record in wanted:
+        print(f"{record.duration / 60:7.1f} min  {record.study:30} {record.data['label']}")
+    print(
+        f"reproduce: {len(wanted)} studies, {sum(record.duration for record in wanted) / 3600:.1f} h by their records"
+    )
     FOLDER.mkdir(parents=True, exist_ok=True)
     lines = ["| study | s, recorded | s, now | verdict | numbers | apart, median |", "|---|---|---|---|---|---|"]
-    for one in wanted:
-        lines.append(again(one).line())
+    for record in wanted:
+        lines.append(again(record).line())
         print(lines[-1], flush=True)
         (FOLDER / "report.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
     return int(any("DIFFERS" in line or "could not be made" in line for line in lines))

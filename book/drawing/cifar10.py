@@ -66,10 +66,10 @@ def gains(*, gammas, ballistic, sgd, roots, eps):
     bins = np.linspace(-6, 0, 73)
     looks = ({"color": COLOURS["loss"], "ls": "--"}, {"color": COLOURS["ink"]})
     for look, (name, values) in zip(looks, roots.items(), strict=False):
-        found = np.asarray(values, dtype=np.float64).ravel()
+        flat = np.asarray(values, dtype=np.float64).ravel()
         with np.errstate(divide="ignore"):
-            counts, _ = np.histogram(np.log10(found), bins)
-        below.stairs(100 * counts / len(found), 10**bins, lw=1.8, label=f"{name} ({_none(found)})", **look)
+            counts, _ = np.histogram(np.log10(flat), bins)
+        below.stairs(100 * counts / len(flat), 10**bins, lw=1.8, label=f"{name} ({_none(flat)})", **look)
     below.axvline(math.sqrt(eps), color=COLOURS["quiet"], lw=0.8, ls=":")
     below.set(xlabel=r"$\sqrt{v}$", ylabel="weights (%)", xscale="log")
     for ax in (above, below):
@@ -84,17 +84,17 @@ def discounts(*, records):
     """Draw the test loss of each discount at its best rate, and the held-out loss of each against the rate."""
     figure, axes = plt.subplots(2, len(records), figsize=(5.8, 6.2))
     for (above, below), record in zip(axes.T, records.values(), strict=True):
-        found = [float(one["ratio"]) for one in record.results]
-        ends = np.array([[run["test"] for run in one["runs"]] for one in record.results])
-        above.plot(range(len(found)), ends, color=COLOURS["quiet"], lw=0.6, zorder=0)
-        for place, (ratio, one) in enumerate(zip(found, record.results, strict=True)):
+        ratios = [float(result["ratio"]) for result in record.results]
+        ends = np.array([[run["test"] for run in result["runs"]] for result in record.results])
+        above.plot(range(len(ratios)), ends, color=COLOURS["quiet"], lw=0.6, zorder=0)
+        for place, (ratio, result) in enumerate(zip(ratios, record.results, strict=True)):
             _dots(above, {0.0: "adam", math.inf: "sgd"}.get(ratio, "navigator"), place, ends[place])
-            rates, losses = zip(*one["tuning"], strict=True)
-            below.plot(rates, losses, **_discount_line(ratio, found, "adam"), label=_tick(ratio))
+            rates, losses = zip(*result["tuning"], strict=True)
+            below.plot(rates, losses, **_discount_line(ratio, ratios, "adam"), label=_tick(ratio))
         near = ends[ends < 2 * np.median(ends)]  # a run that failed would hide all others
         above.set(xlabel=r"discount $\varepsilon/\sqrt{V}$", ylim=near.min() + np.array([-0.08, 1.08]) * np.ptp(near))
-        above.set_xticks(range(len(found)), [_tick(ratio) for ratio in found], rotation=60)
-        lowest = min(min(loss for _, loss in one["tuning"]) for one in record.results)
+        above.set_xticks(range(len(ratios)), [_tick(ratio) for ratio in ratios], rotation=60)
+        lowest = min(min(loss for _, loss in result["tuning"]) for result in record.results)
         below.set(xscale="log", xlabel="rate", ylim=(0.97 * lowest, 1.75 * lowest))
         for ax in (above, below):
             ax.grid(axis="y")
@@ -222,9 +222,9 @@ def transfer(*, costs):
     ax.set_ylim(len(costs) - 0.5, -0.5)
     ax.set_xlabel("accuracy lost (points)")
     handles, names = ax.get_legend_handles_labels()
-    kept = dict(zip(names, handles, strict=True))
-    shown = [_NAMES[network] for network in _NETWORKS if _NAMES[network] in kept]
-    figure.legend([kept[name] for name in shown], shown, loc="outside lower center", ncols=3)
+    by_name = dict(zip(names, handles, strict=True))
+    shown = [_NAMES[network] for network in _NETWORKS if _NAMES[network] in by_name]
+    figure.legend([by_name[name] for name in shown], shown, loc="outside lower center", ncols=3)
     return figure
 
 
@@ -233,6 +233,6 @@ def _accuracy(run):
     return 100 * (run["test_accuracy"] or [0.1])[-1]
 
 
-def _ordered(found):
+def _ordered(names):
     """Return names once each, in the book's order."""
-    return sorted(set(found), key=list(_NAMES).index)
+    return sorted(set(names), key=list(_NAMES).index)

@@ -18,16 +18,16 @@ def sails(*, sail, times, span, printed, zoom):
     grid = figure.add_gridspec(2, 2, height_ratios=(1.0, 0.82))
     above = [figure.add_subplot(grid[0, i]) for i in range(2)]
     below = figure.add_subplot(grid[1, :])
-    for ax, one in zip(above, sail, strict=True):
-        ground(ax, one["loss"], span)
-        _arrows(ax, one["drift"], span, 9)
-        ax.plot(*one["alone"].T, color=COLOURS["loss"], ls=":", lw=1.8)
-        ax.plot(*one["path"](times).T, **line("optimal", lw=2.2), path_effects=halo(3.5))
-        first = one["path"](0.0)
+    for ax, problem in zip(above, sail, strict=True):
+        ground(ax, problem["loss"], span)
+        _arrows(ax, problem["drift"], span, 9)
+        ax.plot(*problem["alone"].T, color=COLOURS["loss"], ls=":", lw=1.8)
+        ax.plot(*problem["path"](times).T, **line("optimal", lw=2.2), path_effects=halo(3.5))
+        first = problem["path"](0.0)
         ax.plot(*first, "o", color=COLOURS["ink"], ms=6)
         label(ax, first[0] - 0.12, first[1] + 0.2, "start", ha="right")
-        ax.plot(*known_minimum(one["loss"]), **MINIMUM)
-        ax.plot(*one["path"].asymptote, **END, zorder=5)
+        ax.plot(*known_minimum(problem["loss"]), **MINIMUM)
+        ax.plot(*problem["path"].asymptote, **END, zorder=5)
         ax.set(xlim=span[:2], ylim=span[2:], aspect="equal", xlabel=r"$\theta_1$")
     above[0].set_ylabel(r"$\theta_2$")
     label(above[0], 0.12, known_minimum(sail[0]["loss"])[1] - 0.05, "minimum of $L$", va="top", ha="left")
@@ -41,7 +41,7 @@ def sails(*, sail, times, span, printed, zoom):
         below.plot([x, aside], [y, y], color=COLOURS[rule], lw=0.8, ls=":", zorder=1)
         label(below, aside, y, f" {text}, {y:.6f}".replace("-", "−"), rule, va="center")
     below.set(xlim=zoom[:2], ylim=zoom[2:], xlabel=r"$\theta_1$", ylabel=r"$\theta_2$")
-    letter([*above, below], [*(one["title"] for one in sail), "the end of a, magnified"])
+    letter([*above, below], [*(problem["title"] for problem in sail), "the end of a, magnified"])
     return figure
 
 
@@ -98,11 +98,11 @@ def ends(*, minimum, arcs, checks):
     star = np.asarray(minimum, dtype=np.float64)
     ax.plot([0, star[0]], [0, star[1]], color=COLOURS["loss"], ls="--", lw=1.4, zorder=1)
     for text, arc in arcs.items():
-        one = arc["dot"]
+        dot = arc["dot"]
         ax.plot(*arc["path"].T, **line("optimal", lw=2.2))
-        ax.plot(*one, **END, zorder=5)
+        ax.plot(*dot, **END, zorder=5)
         ax.plot(*arc["effective"], "D", ms=7, mfc="white", mec=COLOURS["ink"], zorder=5)
-        label(ax, one[0] + 0.03, one[1], text, "optimal", va="center", ha="left")
+        label(ax, dot[0] + 0.03, dot[1], text, "optimal", va="center", ha="left")
     ax.plot(*np.asarray(checks).T, "o", ms=4.5, mfc="white", mec=COLOURS["ink"], mew=1.1, ls="none", zorder=6)
     ax.plot(*star, **MINIMUM)
     ax.plot(0, 0, "+", color=COLOURS["ink"], ms=10)
@@ -208,20 +208,20 @@ def _sample(field, span, points):
 def plane(*, orbits, span):
     """Draw landscapes with their drift, and for one start on each the path that goes round and the one that rests."""
     figure, axes = plt.subplots(1, 2, figsize=(5.8, 3.3), sharey=True)
-    for ax, one in zip(axes, orbits, strict=True):
-        ground(ax, one["loss"], span)
-        _arrows(ax, one["drift"], span, 9)
-        if one["going"] is not None:
-            ax.plot(*one["going"].T, **line("optimal", lw=2.2), path_effects=halo(3.5))
-            ax.plot(*one["resting"].T, **line("newton", lw=2.0), path_effects=halo(3.2))
-            ax.plot(*one["resting"][-1], "D", ms=7, color=COLOURS["newton"], mec="white", zorder=5)
+    for ax, orbit in zip(axes, orbits, strict=True):
+        ground(ax, orbit["loss"], span)
+        _arrows(ax, orbit["drift"], span, 9)
+        if orbit["going"] is not None:
+            ax.plot(*orbit["going"].T, **line("optimal", lw=2.2), path_effects=halo(3.5))
+            ax.plot(*orbit["resting"].T, **line("newton", lw=2.0), path_effects=halo(3.2))
+            ax.plot(*orbit["resting"][-1], "D", ms=7, color=COLOURS["newton"], mec="white", zorder=5)
         else:
-            ax.plot(*one["resting"].T, **line("optimal", lw=2.2), path_effects=halo(3.5))
-            ax.plot(*one["resting"][-1], **END, zorder=5)
-        ax.plot(*one["resting"][0], "o", color=COLOURS["ink"], ms=6, zorder=6)
+            ax.plot(*orbit["resting"].T, **line("optimal", lw=2.2), path_effects=halo(3.5))
+            ax.plot(*orbit["resting"][-1], **END, zorder=5)
+        ax.plot(*orbit["resting"][0], "o", color=COLOURS["ink"], ms=6, zorder=6)
         ax.set(xlim=span[:2], ylim=span[2:], aspect="equal", xlabel=r"$\theta_1$")
     axes[0].set_ylabel(r"$\theta_2$")
-    letter(axes, [one["title"] for one in orbits])
+    letter(axes, [orbit["title"] for orbit in orbits])
     return figure
 
 
@@ -251,10 +251,10 @@ def locking(*, tilt, rest, going, theory, locks, curves, vanishing):
     top = 1.12 * float(np.max([np.max(curve["rate"]) for curve in curves.values()]))
     label(below, 0.06 * right, 0.78 * top, "goes round", ha="left", va="center")
     label(below, 0.72 * right, 0.22 * top, "locks", ha="left", va="center")
-    gone = np.asarray(vanishing)
-    place = int(np.searchsorted(gone[1], 0.84 * top))
-    if place < gone.shape[1]:
-        label(below, gone[0, place] - 0.015 * right, 0.985 * top, "no place to rest\nleft of this line", "quiet",
+    border = np.asarray(vanishing)
+    place = int(np.searchsorted(border[1], 0.84 * top))
+    if place < border.shape[1]:
+        label(below, border[0, place] - 0.015 * right, 0.985 * top, "no place to rest\nleft of this line", "quiet",
               ha="right", va="top")  # fmt: skip
     below.set(xlabel="tilt $d$", ylabel="rotation rate $q$", xlim=(0, right * 1.16), ylim=(0, top))
     letter((above, below), ("what it costs", "where the learner locks"))

@@ -117,9 +117,9 @@ def half_plane(*, loss, metric, path, short, plain, points):
         for sigma in (0.4, 0.8, 1.2, 1.7):
             _price(ax, np.asarray(metric(np.array([mu, sigma]))), (mu, sigma), None, 0.12)
     named = {"loss": "$G=I$", "ballistic": "terms dropped", "optimal": "Eq. 90"}
-    for rule, one in zip(named, (plain, short, path), strict=True):
-        style = line(rule, lw=2.4) | ({"linestyle": "--"} if one is short else {})
-        ax.plot(*one(np.linspace(0, 1, 600) ** 3 * float(one.times[-1])).T, **style, path_effects=halo(4))
+    for rule, curve in zip(named, (plain, short, path), strict=True):
+        style = line(rule, lw=2.4) | ({"linestyle": "--"} if curve is short else {})
+        ax.plot(*curve(np.linspace(0, 1, 600) ** 3 * float(curve.times[-1])).T, **style, path_effects=halo(4))
     ax.plot(*np.asarray(points).T, "s", ms=4.5, mfc="white", mec=COLOURS["ink"], mew=1.0, ls="none", zorder=5)
     ax.plot(*known_minimum(loss), **_STAR)
     ax.plot(*path(0.0), "o", color=COLOURS["ink"], ms=6, zorder=6)

@@ -35,11 +35,11 @@ def motion(*, loss, speed, expected_speed, lags, far, expected_far):
 
 def spectrum(*, nodes, weights, decay, eta, beta):
     """Draw how the noise of a batch is spread over the curvatures of the loss."""
-    bent, share = np.asarray(nodes) + decay, np.asarray(weights) / np.sum(np.asarray(weights))
-    edges = 2.0 ** np.arange(np.floor(np.log2(decay)) - 1, np.ceil(np.log2(max(bent.max(), 2 * decay))) + 1)
-    held = np.clip(bent, edges[0] * 1.001, edges[-1] * 0.999)
+    curvature, share = np.asarray(nodes) + decay, np.asarray(weights) / np.sum(np.asarray(weights))
+    edges = 2.0 ** np.arange(np.floor(np.log2(decay)) - 1, np.ceil(np.log2(max(curvature.max(), 2 * decay))) + 1)
+    clipped = np.clip(curvature, edges[0] * 1.001, edges[-1] * 0.999)
     figure, ax = plt.subplots(figsize=(5.8, 3.2))
-    counts, _ = np.histogram(held, edges, weights=100 * share)
+    counts, _ = np.histogram(clipped, edges, weights=100 * share)
     ax.bar(np.sqrt(edges[1:] * edges[:-1]), counts, width=0.9 * np.diff(edges), color=COLOURS["sgd"], alpha=0.8)
     ax.set(xscale="log", xlabel=r"curvature $h=\rho+\lambda$", ylabel=r"share of tr$\,\Sigma$ (%)")
     ax.axvline(decay, color=COLOURS["quiet"], ls=":", lw=1.0)
@@ -108,9 +108,9 @@ def deeper(*, sweeps):
     for column, (name, table) in zip(axes.T, sweeps.items(), strict=True):
         x = np.asarray(table["values"], dtype=np.float64)
         shown = 1 - x if name == "beta" else x
-        for row, still in zip(np.asarray(table["speed"]), np.asarray(table["still"], dtype=bool), strict=True):
-            column[0].plot(shown[still], row[still], **_DOTS, label="measured, the loss stands still")
-            column[0].plot(shown[~still], row[~still], **_DOTS, mfc="white", label="the loss falls")
+        for row, stationary in zip(np.asarray(table["speed"]), np.asarray(table["still"], dtype=bool), strict=True):
+            column[0].plot(shown[stationary], row[stationary], **_DOTS, label="measured, the loss stands still")
+            column[0].plot(shown[~stationary], row[~stationary], **_DOTS, mfc="white", label="the loss falls")
         column[0].axhspan(0.85, 1.15, color=COLOURS["grid"], zorder=0)
         for row in np.asarray(table["angle"]):
             column[1].plot(shown, row, **_DOTS)
@@ -163,10 +163,10 @@ def modes(
         (positions, expected_positions, -1.0, "Gibbs: slope −1"),
         (velocities, expected_velocities, 1.0, "slope 1"),
     )
-    for ax, (found, expected, slope, words) in zip(axes, panels, strict=True):
-        ax.loglog(rho, found, **_DOTS, label="measured")
+    for ax, (measured, expected, slope, words) in zip(axes, panels, strict=True):
+        ax.loglog(rho, measured, **_DOTS, label="measured")
         ax.loglog(rho, expected, **_CROSS, label="predicted")
-        middle = np.exp(np.mean(np.log(np.asarray(found))) - slope * np.mean(np.log(rho)))
+        middle = np.exp(np.mean(np.log(np.asarray(measured))) - slope * np.mean(np.log(rho)))
         ax.loglog(ends, middle * ends**slope, color=COLOURS["quiet"], lw=1.0, ls=":")
         ax.set_xlabel(r"curvature $\rho_l$")
         high = slope > 0
@@ -188,7 +188,7 @@ def modes(
 def rotation(*, planes, lags, memory, expected):
     """Draw pieces of phase planes, and below each the memory of the velocity."""
     figure, axes = plt.subplots(2, len(planes), figsize=(5.8, 4.6), squeeze=False)
-    found, theory = np.asarray(memory), np.asarray(expected)
+    measured, theory = np.asarray(memory), np.asarray(expected)
     for index, (title, plane) in enumerate(planes.items()):
         above, below = axes[:, index]
         theta, v = np.array(plane["position"]), np.array(plane["velocity"])
@@ -198,7 +198,7 @@ def rotation(*, planes, lags, memory, expected):
         above.set(xlabel=r"$q_l\cdot\theta$")
         above.set_title(f"{chr(ord('a') + index)}   {title}", loc="left")
         above.locator_params(nbins=3)
-        for row in found[index]:
+        for row in measured[index]:
             below.plot(lags, row, **{**_MEASURED, "lw": 1.4, "alpha": 0.7}, label="measured, a line a seed")
         below.plot(lags, theory[index], **_PREDICTED, label="predicted")
         below.axhline(0.0, color=COLOURS["quiet"], lw=0.8)
@@ -211,11 +211,11 @@ def rotation(*, planes, lags, memory, expected):
 
 def _legend(figure, panels):
     """Name below the figure what its panels show, each name once."""
-    kept = {}
+    handles = {}
     for ax in panels:
         for handle, name in zip(*ax.get_legend_handles_labels(), strict=True):
-            kept.setdefault(name, handle)
-    figure.legend(list(kept.values()), list(kept), loc="outside lower center", ncols=2)
+            handles.setdefault(name, handle)
+    figure.legend(list(handles.values()), list(handles), loc="outside lower center", ncols=2)
 
 
 def _smooth(ax, steps, values):
@@ -230,13 +230,13 @@ def _smooth(ax, steps, values):
 
 def _slopes(n, values):
     """Return slopes in logarithms over windows of half a decade to each side, and where they are."""
-    x, y, at, found = np.log10(n), np.log10(values), [], []
+    x, y, at, slopes = np.log10(n), np.log10(values), [], []
     for middle in x:
         window = np.abs(x - middle) <= 0.35
         if window.sum() >= 3 and x[0] + 0.3 <= middle <= x[-1] - 0.3:
             at.append(10**middle)
-            found.append(np.polyfit(x[window], y[window], 1)[0])
-    return np.array(at), np.array(found)
+            slopes.append(np.polyfit(x[window], y[window], 1)[0])
+    return np.array(at), np.array(slopes)
 
 
 def _inverse(x, eta, beta):

@@ -133,9 +133,9 @@ def variances(*, curvature, position, velocity, said_position, said_velocity, gi
     """Draw variances of position and velocity along eigenvectors against their curvature."""
     figure, (left, right) = plt.subplots(1, 2, figsize=(5.8, 3.0))
     order = np.argsort(curvature)
-    for ax, seen, told in ((left, position, said_position), (right, velocity, said_velocity)):
-        ax.plot(curvature[order], told[order], color=COLOURS[_SAID], lw=1.5)
-        ax.plot(curvature, seen, "o", color=COLOURS[_SEEN], ms=5, mec="white", mew=0.6)
+    for ax, measured, predicted in ((left, position, said_position), (right, velocity, said_velocity)):
+        ax.plot(curvature[order], predicted[order], color=COLOURS[_SAID], lw=1.5)
+        ax.plot(curvature, measured, "o", color=COLOURS[_SEEN], ms=5, mec="white", mew=0.6)
         ax.set(xscale="log", yscale="log", xlabel=r"eigenvalue $\rho$")
     left.plot(curvature[order], gibbs[order], color=COLOURS["quiet"], ls=":", lw=1.8)
     middle = order[len(order) // 2]

@@ -115,10 +115,10 @@ def thresholds(*, tilts, leaving, dividing, pulled, onset, computed):
     ax.plot(tilts[pushed], dividing[pushed], color=COLOURS["ballistic"], lw=3)
     ax.plot(tilts, leaving, **line("optimal", lw=2.4))
     ax.plot([onset, onset], [0, np.interp(onset, tilts, dividing)], color=COLOURS["ink"], lw=0.8, ls=(0, (1, 2)))
-    for one in computed:
+    for point in computed:
         ax.plot(
-            [one["tilt"]] * 2,
-            [one["leaving"], one["dividing"]],
+            [point["tilt"]] * 2,
+            [point["leaving"], point["dividing"]],
             linestyle="none",
             marker="o",
             ms=5.5,

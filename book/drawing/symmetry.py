@@ -128,11 +128,11 @@ def imbalance(*, loss, paths, conserved, times, measure, rules):
         plane.plot(*np.asarray(curve).T, color="white", lw=0.9, zorder=1)
     _paths(plane, paths, rules)
     for place, (name, points) in enumerate(paths.items()):
-        seen = points[(points[:, 0] < box[0][1] - 0.1) & (points[:, 1] < box[1][1])][-1]
+        last = points[(points[:, 0] < box[0][1] - 0.1) & (points[:, 1] < box[1][1])][-1]
         side = {"ha": "right" if place == 0 else "left", "va": "bottom", "fontsize": 10}
         words = name.replace(" ", "\n") if place == 0 else name  # in one line it would cover the axis
         label(
-            plane, float(seen[0]) + (-0.02 if place == 0 else 0.015), float(seen[1]) + 0.012, words, rules[name], **side
+            plane, float(last[0]) + (-0.02 if place == 0 else 0.015), float(last[1]) + 0.012, words, rules[name], **side
         )
     plane.set(xlim=box[0], ylim=box[1], xlabel="$a$", ylabel="$b$")
     _over_time(over, times, measure, rules, "$a^2-b^2$")

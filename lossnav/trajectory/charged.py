@@ -174,7 +174,7 @@ class _Moving(ToRests):
     def __init__(self, case: Case, settings: Settings):
         super().__init__(case, settings)
         speed = np.zeros_like(case.theta0) if case.velocity0 is None else np.asarray(case.velocity0)
-        self.theta0, self.still = np.concatenate([case.theta0, speed]), Lifted(case.loss)
+        self.theta0, self.final_loss = np.concatenate([case.theta0, speed]), Lifted(case.loss)
 
     def paths(self) -> Iterator[Trajectory]:
         """Yield the extremal of each place to rest at, or those of a deadline."""
@@ -237,7 +237,7 @@ class _Moving(ToRests):
     def _below(self, ends: list[LocalValue]) -> list[LocalValue]:
         return ends
 
-    def _ruler(self, place: Array) -> Array:
+    def _metric_there(self, place: Array) -> Array:
         return np.kron(np.eye(2), self.objective.metric_matrix(self.loss.dim))
 
     def _relaxing(self, end: LocalValue) -> None:
@@ -246,7 +246,7 @@ class _Moving(ToRests):
     def _coarse(self, span: float, end: LocalValue) -> Transcription:
         fastest = float(np.max(np.abs(np.linalg.eigvals(end.closed))))
         steps = first_steps(self.objective, 2 * self.loss.dim, span, fastest)
-        level = float(self.still.value(end.fixed))
+        level = float(self.final_loss.value(end.fixed))
         return transcription(self.objective, self.loss, span, steps, terminal=end, level=level)
 
 

@@ -66,7 +66,7 @@ class ToRests:
 
     def __init__(self, case: Case, settings: Settings):
         self.case, self.objective, self.loss, self.theta0 = case, case.objective, case.loss, case.theta0
-        self.settings, self.still, self.cut = settings, case.loss.at(math.inf), case.span
+        self.settings, self.final_loss, self.cut = settings, case.loss.at(math.inf), case.span
         self.settled = case.loss.settled if isinstance(case.loss, Task) else 0.0
         self.graded = approach.graded(self.objective, self.loss)
         if self.cut is not None and self.cut <= self.settled:
@@ -77,7 +77,13 @@ class ToRests:
 
         Where no stable rest can be reached, the saddles that are blunt enough for γ are tried.
         """
-        objective, loss, final, theta0, settings = self.objective, self.loss, self.still, self.theta0, self.settings
+        objective, loss, final, theta0, settings = (
+            self.objective,
+            self.loss,
+            self.final_loss,
+            self.theta0,
+            self.settings,
+        )
         rests = stationary.search(objective, final, theta0)
         plain = objective.drift is None and not self.graded
         if rests.bottomless is not None and plain:
@@ -186,7 +192,7 @@ class ToRests:
         objective, theta0 = self.objective, self.theta0
         places = np.array([end.centre for end in ends])
         lines = theta0 + np.linspace(0.0, 1.0, _FEW + 1)[:, None, None] * (places - theta0)
-        heights = np.asarray(self.still.value(lines))
+        heights = np.asarray(self.final_loss.value(lines))
         metric, gamma = objective.metric_at(theta0), max(objective.gamma, 1e-3)
         length = np.einsum("ni,ij,nj->n", places - theta0, metric, places - theta0)
         time = np.geomspace(1e-2, 1e2, 81)[:, None]
@@ -212,7 +218,7 @@ class ToRests:
         best = direct[0][0].action
         points = rests.points
         if len(points):
-            lowest = np.linalg.eigvalsh(self.still.hessian(points))
+            lowest = np.linalg.eigvalsh(self.final_loss.hessian(points))
             points = points[(lowest < 0).sum(axis=1) <= 1]
         for number, (known, end) in enumerate(direct, 1):
             places = self._passes(end, points, rests.bent, max(_LEAST_PASSES, _PASSES // len(ends)))
@@ -231,7 +237,7 @@ class ToRests:
         """
         if end.growth >= 0:
             return []
-        theta0, metric = self.theta0, self._ruler(end.fixed)
+        theta0, metric = self.theta0, self._metric_there(end.fixed)
         first, second = (np.einsum("ni,ij,nj->n", x, metric, x) ** 0.5 for x in (points - theta0, points - end.fixed))
         size = 1e-6 * np.max(first + second, initial=0.0)
         between = np.flatnonzero((first > size) & (second > size))
@@ -244,7 +250,7 @@ class ToRests:
         aside = [share * length * sign * n for n in normals for share in _ASIDE for sign in (-1, 1)]
         return [theta0 + way / 2 + offset for offset in aside] + near
 
-    def _ruler(self, place: Array) -> Array:
+    def _metric_there(self, place: Array) -> Array:
         """Return the metric that says how long a detour is."""
         return self.objective.metric_at(place)
 
@@ -306,7 +312,7 @@ class ToRests:
 
     def _coarse(self, span: float, end: LocalValue) -> Transcription:
         """Return J on the mesh of a first solution, which resolves the law of the end."""
-        level = float(self.still.value(end.fixed if end.growth < 0 else end.centre))
+        level = float(self.final_loss.value(end.fixed if end.growth < 0 else end.centre))
         if self.graded:
             return approach.first(self.objective, self.loss, span, terminal=end, level=level)
         fastest = float(np.max(np.abs(np.linalg.eigvals(end.closed))))

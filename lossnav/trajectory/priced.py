@@ -186,7 +186,7 @@ class Accelerated(Transcription):
         return np.asarray(price.m * bent / self.dt[..., None] ** 2 + price.speed * moved)
 
     @cached_property
-    def _ruler(self) -> Array:
+    def _metric_matrix(self) -> Array:
         return np.asarray(self.objective.metric_matrix(self.loss.dim))
 
     def _moving(self, path: Array) -> Array:
@@ -197,11 +197,11 @@ class Accelerated(Transcription):
     def paid(self, path: Array) -> Array:
         """Return what each cubic costs, relative to the weight of its interval, shape (..., N)."""
         moving = self._moving(path)
-        cost = np.einsum("nij,...nid,...njd->...n", self._form, moving, moving @ self._ruler) / 2
+        cost = np.einsum("nij,...nid,...njd->...n", self._form, moving, moving @ self._metric_matrix) / 2
         return cost / np.ravel(self.dt * self.kinetic_factors[0])
 
     def _kinetic_gradients(self, path: Array) -> tuple[Array, Array]:
-        worth = np.einsum("nij,...njd->...nid", self._form, self._moving(path)) @ self._ruler
+        worth = np.einsum("nij,...njd->...nid", self._form, self._moving(path)) @ self._metric_matrix
         mean, begin, stop = np.moveaxis(worth, -2, 0)
         costate = mean / self.dt
         return np.concatenate([-costate, begin], axis=-1), np.exp(self._turn) * np.concatenate([costate, stop], axis=-1)
@@ -213,7 +213,7 @@ class Accelerated(Transcription):
         ends[:, 0, 0], ends[:, 0, 2] = -1 / self.dt[:, 0], 1 / self.dt[:, 0]
         ends[:, 1, 1] = ends[:, 2, 3] = 1
         form = np.swapaxes(ends, 1, 2) @ self._form @ ends
-        element = np.einsum("nij,de->nidje", form, self._ruler).reshape(steps, 4 * dim, 4 * dim)
+        element = np.einsum("nij,de->nidje", form, self._metric_matrix).reshape(steps, 4 * dim, 4 * dim)
         turn, left, right = self._turn[..., None], slice(0, 2 * dim), slice(2 * dim, 4 * dim)
         diagonal = np.zeros((steps + 1, 2 * dim, 2 * dim))
         diagonal[:-1] += element[:, left, left]
@@ -226,7 +226,9 @@ class Accelerated(Transcription):
         start, final = self._kinetic_gradients(path)
         dim = self.loss.dim
         velocity_costate = np.concatenate([-start, final[-1:]])[:, dim:]
-        return np.concatenate([path[:, dim:], np.linalg.solve(price.m * self._ruler, velocity_costate.T).T], axis=1)
+        return np.concatenate(
+            [path[:, dim:], np.linalg.solve(price.m * self._metric_matrix, velocity_costate.T).T], axis=1
+        )
 
     def seen(self, path: Trajectory) -> Trajectory:
         """Return the path of θ."""
