@@ -60,7 +60,7 @@ class ToRests:
         case, objective, loss, theta0: the problem.
         cut: where the numerics hand over to the law of the end; None: where it holds.
         settings: the accuracy.
-        still: the loss that holds in the end, from ``settled`` on.
+        final_loss: the loss that holds in the end, from ``settled`` on.
         graded: whether meshes follow the paths.
     """
 
