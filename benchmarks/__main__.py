@@ -43,18 +43,18 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--threads", type=int, help=HELP["--threads"])
     parser.add_argument("--quick", action="store_true", help=HELP["--quick"])
     parser.add_argument("--output", type=Path, default=FOLDER, metavar="FOLDER", help=HELP["--output"])
-    given = parser.parse_args(arguments)
-    known, whole = (KNOWN, BENCHMARKS) if given.device == "cpu" else (ON_DEVICE, ON_DEVICE)
-    names = whole if given.names in ([], ["all"]) else given.names
+    options = parser.parse_args(arguments)
+    known, default = (KNOWN, BENCHMARKS) if options.device == "cpu" else (ON_DEVICE, ON_DEVICE)
+    names = default if options.names in ([], ["all"]) else options.names
     unknown = [name for name in names if name not in KNOWN]
     if unknown:
         parser.error(f"NAME = {unknown[0]!r}, but it must be one of {', '.join(KNOWN)}, or all")
     if homeless := [name for name in names if name not in known]:
-        parser.error(f"--device = {given.device!r}, but {homeless[0]} has no tensors: leave it out")
-    if given.threads is not None and given.threads < 1:
-        parser.error(f"--threads = {given.threads}, but it must be at least 1")
-    settings = Settings(given.device, given.threads, given.quick)
-    met = [run(name, settings, given.output) for name in names]
+        parser.error(f"--device = {options.device!r}, but {homeless[0]} has no tensors: leave it out")
+    if options.threads is not None and options.threads < 1:
+        parser.error(f"--threads = {options.threads}, but it must be at least 1")
+    settings = Settings(options.device, options.threads, options.quick)
+    met = [run(name, settings, options.output) for name in names]
     return 0 if all(met) else 1
 
 

@@ -119,7 +119,7 @@ def run(settings: Settings) -> Report:
             part, times, gaps[intervals] = compare(intervals, 3 if settings.quick else ROUNDS[intervals])
             rows, medians = rows + part, {**medians, **times}
         begin = time.perf_counter()
-        theirs, slope = by_gradient_steps(steps)
+        theirs, gradient = by_gradient_steps(steps)
         slow = 1e3 * (time.perf_counter() - begin)
         exact = by_newton()
     rows.insert(0, [f"{steps:,} gradient steps", slow, None, None, None])
@@ -141,6 +141,6 @@ def run(settings: Settings) -> Report:
         rows=[[*row, float(row[1] or 0.0) / public] for row in rows],
         checks=checks,
         config={"horizon": HORIZON, "intervals": GRIDS, "gamma": GAMMA, "steps": steps, "rate": RATE,
-                "rounds": ROUNDS, "threads": count, "casadi": version("casadi"), "slope": slope},
+                "rounds": ROUNDS, "threads": count, "casadi": version("casadi"), "slope": gradient},
         notes=["the gradient steps once; of an even number of intervals ln.solve's J is extrapolated"],
     )  # fmt: skip

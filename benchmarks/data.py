@@ -118,10 +118,10 @@ def measure(settings: Settings, changed: bool) -> tuple[dict[str, list[float]], 
 
 def run(settings: Settings) -> Report:
     with machine.threads(settings.threads or 1) as count:  # as many as a worker of the loader has
-        found = {words: measure(settings, words != "normalise") for words in ("crop, flip, normalise", "normalise")}
+        measured = {words: measure(settings, words != "normalise") for words in ("crop, flip, normalise", "normalise")}
     rows, checks = [], {}
     size = 16 if settings.quick else BATCH
-    for words, (times, apart) in found.items():
+    for words, (times, apart) in measured.items():
         for name, seconds in times.items():
             time, against = spread(seconds), ratio(seconds, times[OURS])
             rows.append([f"{words}: {name}", *time.cells(1e3), size / time.median, *against.cells()])

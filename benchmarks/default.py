@@ -50,16 +50,16 @@ def learned(rule: Rule, seed: int, steps: int, device: str) -> float:
         optimizer.step()
     with torch.no_grad():
         judged = stretches(test, torch.Generator().manual_seed(1_000), 256)
-        found = loss(model, *(part.to(device) for part in judged)).item()
-    return found if math.isfinite(found) else math.inf
+        value = loss(model, *(part.to(device) for part in judged)).item()
+    return value if math.isfinite(value) else math.inf
 
 
 def run(settings: Settings) -> Report:
     seeds, steps = (SEEDS[:1], 2) if settings.quick else (SEEDS, STEPS)
     with machine.threads(settings.threads or 1) as count:
         losses = {name: [learned(rule, s, steps, settings.device) for s in seeds] for name, rule in RULES.items()}
-    means = {name: sum(found) / len(found) for name, found in losses.items()}
-    rows: list[list[Any]] = [[name, *found, means[name] - means[YARDSTICK]] for name, found in losses.items()]
+    means = {name: sum(values) / len(values) for name, values in losses.items()}
+    rows: list[list[Any]] = [[name, *values, means[name] - means[YARDSTICK]] for name, values in losses.items()]
     checks = {
         f"{name}: {means[name]:.3f}, at most {YARDSTICK}'s {means[YARDSTICK]:.3f} + {ROOM:g}":
             means[name] <= means[YARDSTICK] + ROOM

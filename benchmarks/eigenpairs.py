@@ -91,10 +91,10 @@ def by_torch_func(model: nn.Module, batch: tuple[Tensor, Tensor]) -> Callable[[T
 
 
 def ours(hessian: curvature.Hessian, which: str, count: int, seed: int) -> Pairs:
-    found = curvature.eigenpairs(
+    pairs = curvature.eigenpairs(
         hessian, count, which=which, seed=seed, tolerance=TOLERANCE, max_products=ENOUGH, throw=False
     )
-    return found.values.numpy(), found.vectors
+    return pairs.values.numpy(), pairs.vectors
 
 
 def by_arpack(hessian: curvature.Hessian, which: str, count: int, seed: int, basis: int | None = None) -> Pairs:
@@ -145,9 +145,9 @@ def run(settings: Settings) -> Report:
         build = partial(curvature.Hessian, model, cross_entropy, batch)
         rows, checks = _products(model, batch, build, 3 if settings.quick else PRODUCT_ROUNDS)
         for which, count in tasks:
-            found = _pairs(build(), build(dtype=torch.float64), which, count, rounds)
-            rows += found[0]
-            checks |= found[1]
+            group = _pairs(build(), build(dtype=torch.float64), which, count, rounds)
+            rows += group[0]
+            checks |= group[1]
     return Report(
         columns=["task", "products", "ms", "ours is faster", "1st quartile", "3rd", "residual"],
         formats=[".0f", ".1f", ".2f", ".2f", ".2f", ".1e"],

@@ -80,10 +80,10 @@ def measure(opened: Any, sweep: int, warm: int) -> list[Handle]:
     session.send("Performance.enable", {"timeDomain": "threadTicks"})
 
     def spent() -> float:
-        told = {one["name"]: one["value"] for one in session.send("Performance.getMetrics")["metrics"]}
-        return 1e3 * float(told["ScriptDuration"] + told["RecalcStyleDuration"] + told["LayoutDuration"])
+        metrics = {metric["name"]: metric["value"] for metric in session.send("Performance.getMetrics")["metrics"]}
+        return 1e3 * float(metrics["ScriptDuration"] + metrics["RecalcStyleDuration"] + metrics["LayoutDuration"])
 
-    found = []
+    handles = []
     for which, label in enumerate(opened.evaluate(HANDLES)):
         for i in range(warm):
             opened.evaluate(f"turn({which}, {i}, {warm})")
@@ -92,8 +92,8 @@ def measure(opened: Any, sweep: int, warm: int) -> list[Handle]:
             before = spent()
             handle.wall.append(opened.evaluate(f"timed({which}, {i}, {sweep})"))
             handle.work.append(spent() - before)
-        found.append(handle)
-    return found
+        handles.append(handle)
+    return handles
 
 
 def rare(values: list[float]) -> float:

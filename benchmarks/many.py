@@ -34,7 +34,7 @@ UNCERTAIN, LISTED = "Uncertain", "Uncertain, list of operations"
 
 def contenders() -> dict[str, Callable[[list[Tensor]], Any]]:
     """Return what makes each optimizer from parameters."""
-    made: dict[str, Callable[[list[Tensor]], Any]] = {
+    makers: dict[str, Callable[[list[Tensor]], Any]] = {
         ADAMW: partial(torch.optim.AdamW, lr=RATE, foreach=True),
         FUSED: partial(torch.optim.AdamW, lr=RATE, fused=True),
         MUON: Muon,
@@ -43,12 +43,12 @@ def contenders() -> dict[str, Callable[[list[Tensor]], Any]]:
         UNCERTAIN: partial(optim.Uncertain, lr=RATE),
         LISTED: partial(optim.Uncertain, lr=RATE, foreach=True),
     }
-    if (others := collection()) is not None:
-        made[f"{THIRD} Muon"] = lambda params: others.Muon(
+    if (library := collection()) is not None:
+        makers[f"{THIRD} Muon"] = lambda params: library.Muon(
             [{"params": [p for p in params if (p.ndim > 1) is matrix], "use_muon": matrix} for matrix in (True, False)],
             lr=RATE,
         )
-    return made
+    return makers
 
 
 def run(settings: Settings) -> Report:
@@ -59,10 +59,10 @@ def run(settings: Settings) -> Report:
             calls = {name: repeated(make(tensors(shapes, device)).step, STEPS) for name, make in contenders().items()}
             rounds = 2 if settings.quick else ROUNDS
             times = take_turns(calls, rounds, warm_up=1, limit=LIMIT, wait=machine.waiter(device), clock=clock)
-            for name, found in times.items():
+            for name, seconds in times.items():
                 rows.append([
-                    f"{label}: {name}", *spread(found).cells(1e3 / STEPS), *ratio(found, times[ADAMW]).cells(),
-                    *ratio(found, times[MUON]).cells(),
+                    f"{label}: {name}", *spread(seconds).cells(1e3 / STEPS), *ratio(seconds, times[ADAMW]).cells(),
+                    *ratio(seconds, times[MUON]).cells(),
                 ])  # fmt: skip
             beside = ratio(times[POLAR], times[MUON])
             checks[f"{label}: {POLAR} takes at most Muon's time: {beside}"] = beside.median <= 1

@@ -62,21 +62,21 @@ class Muon:
 
 def contenders(name: str) -> dict[str, Callable[[list[Tensor]], Any]]:
     """Return what makes each optimizer from parameters."""
-    made: dict[str, Callable[[list[Tensor]], Any]] = {ADAM: lambda p: torch.optim.Adam(p, lr=RATE), MUON: Muon}
+    makers: dict[str, Callable[[list[Tensor]], Any]] = {ADAM: lambda p: torch.optim.Adam(p, lr=RATE), MUON: Muon}
     for kind in ("eigenbasis", "kronecker", "likelihood", "polar"):
-        made[f"BallisticMatrix, {kind}"] = partial(optim.BallisticMatrix, lr=RATE, curvature=kind)
+        makers[f"BallisticMatrix, {kind}"] = partial(optim.BallisticMatrix, lr=RATE, curvature=kind)
     if name == "mlp":
         ours = partial(optim.BallisticMatrix, lr=RATE, curvature="eigenbasis")
-        made[f"{OURS}, max_dim=512"] = partial(ours, max_dim=512, long="identity")
-        made[BLOCKS] = partial(ours, block=128)
-    if (others := collection()) is not None:
+        makers[f"{OURS}, max_dim=512"] = partial(ours, max_dim=512, long="identity")
+        makers[BLOCKS] = partial(ours, block=128)
+    if (library := collection()) is not None:
         same = {"lr": RATE, "betas": (0.9, 0.99), "weight_decay": 0.0}
-        made[SOAP] = partial(others.SOAP, precondition_frequency=EVERY, max_precondition_dim=LONGEST, **same)
-        made[SHAMPOO] = partial(
-            others.ScalableShampoo, preconditioning_compute_steps=EVERY, start_preconditioning_step=1,
+        makers[SOAP] = partial(library.SOAP, precondition_frequency=EVERY, max_precondition_dim=LONGEST, **same)
+        makers[SHAMPOO] = partial(
+            library.ScalableShampoo, preconditioning_compute_steps=EVERY, start_preconditioning_step=1,
             block_size=BLOCK, use_svd=True, graft_type=RMSPROP, **same,
         )  # fmt: skip
-    return made
+    return makers
 
 
 def products(shapes: list[Shape], device: torch.device) -> Callable[[], None]:
@@ -114,8 +114,8 @@ def measure(name: str, batches: tuple[int, ...], device: torch.device, rounds: i
 
         calls[batch] = passes
     clock = time.process_time if device.type == "cpu" else time.perf_counter
-    found = take_turns(calls, rounds, warm_up=2, limit=LIMIT, wait=machine.waiter(device), clock=clock)
-    each: dict[Any, list[float]] = {key: [t / counts[key] for t in seconds] for key, seconds in found.items()}
+    times = take_turns(calls, rounds, warm_up=2, limit=LIMIT, wait=machine.waiter(device), clock=clock)
+    each: dict[Any, list[float]] = {key: [t / counts[key] for t in seconds] for key, seconds in times.items()}
     return {key: t for key, t in each.items() if isinstance(key, str)}, {batch: each[batch] for batch in batches}
 
 
@@ -127,9 +127,9 @@ def run(settings: Settings) -> Report:
             updates, passes = measure(name, batches, device, 2 if settings.quick else ROUNDS)
             for batch, spent in passes.items():
                 steps = {key: [a + b for a, b in zip(spent, t, strict=True)] for key, t in updates.items()}
-                for key, whole in steps.items():
+                for key, step in steps.items():
                     place, update = (f"{name}, batch {batch}", key), spread(updates[key])
-                    of_step[place], of_muon[place] = ratio(whole, steps[ADAM]), ratio(updates[key], updates[MUON])
+                    of_step[place], of_muon[place] = ratio(step, steps[ADAM]), ratio(updates[key], updates[MUON])
                     of_soap[place] = ratio(updates[key], updates[SOAP]) if SOAP in updates else None
                     rows.append([
                         ": ".join(place), 1e3 * spread(spent).median, *update.cells(1e3), *of_step[place].cells(),
@@ -160,12 +160,12 @@ def judge(of_step: Ratios, of_muon: Ratios, of_soap: Ratios) -> dict[str, bool]:
         f"{of_step[label, FLOOR].median:.2f}": of_step[label, OURS].median <= most
         for label, most in MOST.items()
     }
-    (wide,) = {label for label, one in of_step if one == BLOCKS and label in MOST}
+    (wide,) = {label for label, rule in of_step if rule == BLOCKS and label in MOST}
     asked[f"{wide}: the same with blocks: {of_step[wide, BLOCKS]}"] = of_step[wide, BLOCKS].median <= MOST[wide]
     beside = {
-        f"{label}: an update takes at most {whose} time: {found[label, OURS]}": found[label, OURS].median <= 1
-        for whose, found in (("Muon's", of_muon), ("SOAP's", of_soap))
+        f"{label}: an update takes at most {whose} time: {ratios[label, OURS]}": ratios[label, OURS].median <= 1
+        for whose, ratios in (("Muon's", of_muon), ("SOAP's", of_soap))
         for label in MOST
-        if found[label, OURS] is not None
+        if ratios[label, OURS] is not None
     }
     return asked | beside

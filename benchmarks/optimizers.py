@@ -52,8 +52,8 @@ def contenders() -> Iterator[tuple[str, Callable[[Any], torch.optim.Optimizer]]]
     yield f"{DERIVED}, fused", _maker(derived.optimizer, fused=True)
     yield f"{DERIVED}, foreach", _maker(derived.optimizer, foreach=True)
     yield "torch RMSprop, foreach", _maker(torch.optim.RMSprop, lr=RATE, foreach=True)
-    for name in ("AdaBelief", "Lion") if (others := collection()) is not None else ():
-        yield f"{THIRD} {name}", _maker(getattr(others, name), lr=RATE)
+    for name in ("AdaBelief", "Lion") if (library := collection()) is not None else ():
+        yield f"{THIRD} {name}", _maker(getattr(library, name), lr=RATE)
 
 
 def collection() -> Any:

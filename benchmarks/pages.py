@@ -59,9 +59,9 @@ def answer(browser: Any, address: str, size: tuple[int, int]) -> float:
         context.new_cdp_session(tab).send("Emulation.setCPUThrottlingRate", {"rate": SLOWER})
     tab.goto(address)
     tab.wait_for_function("window.answered !== null")
-    found = float(tab.evaluate("window.answered"))
+    milliseconds = float(tab.evaluate("window.answered"))
     context.close()
-    return found
+    return milliseconds
 
 
 def run(settings: Settings) -> Report:

@@ -92,14 +92,14 @@ def run(settings: Settings) -> Report:
     rows, good = [], {True: [0, 0], False: [0, 0]}
     with threads(settings.threads or 1) as count:
         for case in tqdm(cases, desc="paths", leave=False):
-            found, row = measure(case), before[case.name]
-            right = agrees(found, row)
+            outcome, row = measure(case), before[case.name]
+            right = agrees(outcome, row)
             tally = good[not case.wrong]
             tally[0], tally[1] = tally[0] + right, tally[1] + 1
-            now = asdict(found)
+            now = asdict(outcome)
             rows.append([
-                case.name, found.action, row["action"], row["action_then"], found.status, row["status_then"],
-                "yes" if right else "no", found.seconds, row["seconds"],
+                case.name, outcome.action, row["action"], row["action_then"], outcome.status, row["status_then"],
+                "yes" if right else "no", outcome.seconds, row["seconds"],
                 *(calls[name] or None for name in asked for calls in (now, row)),
             ])  # fmt: skip
     old, new = good[True], good[False]

@@ -56,16 +56,16 @@ def ride(case: Case) -> float:
 
 def nearest_rests(case: Case, tries: int, rtol: float = 1e-10) -> float:
     """Return the least J of the paths to rests that descents from around the start find; e^{−30} is what is cut."""
-    here, rng = ground(case), np.random.default_rng(0)
-    found: list[Any] = []
+    problem, rng = ground(case), np.random.default_rng(0)
+    rests: list[Any] = []
     for n in range(tries):
         begin = np.asarray(case.start) + (n > 0) * rng.normal(size=len(case.start))
-        descent = scipy.optimize.minimize(here.loss.value, begin, jac=here.loss.gradient, method="BFGS")
-        if all(np.abs(descent.x - other).max() > 1e-3 for other in found):
-            found.append(descent.x)
-    rate = 1 / max(1.0, here.gamma)
-    guesses = [towards(case.start, rest, rate) for rest in found]
-    return min(settled(here, case.start, guess, 30 / here.gamma, pieces=2, rtol=rtol) for guess in guesses)
+        descent = scipy.optimize.minimize(problem.loss.value, begin, jac=problem.loss.gradient, method="BFGS")
+        if all(np.abs(descent.x - rest).max() > 1e-3 for rest in rests):
+            rests.append(descent.x)
+    rate = 1 / max(1.0, problem.gamma)
+    guesses = [towards(case.start, rest, rate) for rest in rests]
+    return min(settled(problem, case.start, guess, 30 / problem.gamma, pieces=2, rtol=rtol) for guess in guesses)
 
 
 def by_rest(case: Case, rest: Any = (3.0, 2.0)) -> float:
@@ -108,28 +108,28 @@ LOOSE = {"Himmelblau in a current": 1e-5, "a ring of no loss, far off, with a cu
 
 def row(case: Case) -> dict[str, Any]:
     """Return what is known of a case."""
-    found = measure(case)
-    kept = asdict(found) | {"source": "lossnav", "rtol": max(SAME, case.options.get("rtol", 0.0))}
-    kept |= {"action_then": found.action, "status_then": found.status}
+    outcome = measure(case)
+    entry = asdict(outcome) | {"source": "lossnav", "rtol": max(SAME, case.options.get("rtol", 0.0))}
+    entry |= {"action_then": outcome.action, "status_then": outcome.status}
     if case.name not in TRUE:
-        return kept
+        return entry
     action = TRUE[case.name](case)
-    told = replace(found, action=action, status=NONE if action is None else "CONVERGED", end=None)
-    return kept | asdict(told) | {"source": "benchmarks/truth.py", "rtol": LOOSE.get(case.name, SAME)}
+    corrected = replace(outcome, action=action, status=NONE if action is None else "CONVERGED", end=None)
+    return entry | asdict(corrected) | {"source": "benchmarks/truth.py", "rtol": LOOSE.get(case.name, SAME)}
 
 
 def main() -> None:
     """Add the rows that are not there; to make one anew, take it out first."""
     begin, old = time.perf_counter(), known() if KNOWN.exists() else {}
-    kept: dict[str, Any] = {}
+    entries: dict[str, Any] = {}
     for case in tqdm(CASES, desc="cases"):
-        kept[case.name] = old.get(case.name) or row(case)
+        entries[case.name] = old.get(case.name) or row(case)
         record = records.new(
             command="python -m benchmarks.reference", config={"same": SAME}, seeds=[0], data={"label": "none"},
-            results=old | kept, duration=time.perf_counter() - begin, device=records.processor(),
+            results=old | entries, duration=time.perf_counter() - begin, device=records.processor(),
         )  # fmt: skip
         records.save(KNOWN, record)
-    records.save(KNOWN, replace(record, results=kept))
+    records.save(KNOWN, replace(record, results=entries))
 
 
 if __name__ == "__main__":

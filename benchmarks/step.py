@@ -64,12 +64,12 @@ def forms(place: torch.device) -> list[Form]:
 
     ``torch.compile`` is left out on CPUs: compiling takes longer than the rest of this table, and gained nothing.
     """
-    found = [PLAIN, Form(memory_format="channels_last")]
+    possible = [PLAIN, Form(memory_format="channels_last")]
     if training.bfloat16_units(place) is not None:
-        found.append(Form("bfloat16", "channels_last"))
+        possible.append(Form("bfloat16", "channels_last"))
     if place.type == "cpu":
-        found += [Form(form.precision, form.memory_format, kept=True) for form in found]
-    return found
+        possible += [Form(form.precision, form.memory_format, kept=True) for form in possible]
+    return possible
 
 
 def automatic(network: str, place: torch.device) -> Form:
@@ -130,19 +130,19 @@ def contenders(
     try:
         for form in wanted:
             here, there = context.Pipe()
-            given = (there, dict(os.environ), network, form, device, threads, batch)
-            process = context.Process(target=work, args=given, daemon=True)
+            arguments = (there, dict(os.environ), network, form, device, threads, batch)
+            process = context.Process(target=work, args=arguments, daemon=True)
             process.start()
             there.close()  # so that a process that dies is noticed here
             started[form] = Contender(process, here, [])
-        yield {form: one for form, one in started.items() if one.pipe.recv()}
+        yield {form: contender for form, contender in started.items() if contender.pipe.recv()}
     finally:
-        for one in started.values():
+        for contender in started.values():
             with suppress(OSError):  # it has ended already
-                one.pipe.send(None)
-        for one in started.values():
-            one.process.join(10)
-            one.process.kill()
+                contender.pipe.send(None)
+        for contender in started.values():
+            contender.process.join(10)
+            contender.process.kill()
 
 
 def measure(
@@ -150,9 +150,9 @@ def measure(
 ) -> tuple[dict[Form, list[float]], dict[Form, list[float]]]:
     """Return the seconds of a step of each form, round by round, and the losses of its steps."""
     with contenders(network, wanted, device, threads, batch) as able:
-        calls: dict[str, Callable[[], object]] = {str(form): one for form, one in able.items()}
+        calls: dict[str, Callable[[], object]] = {str(form): contender for form, contender in able.items()}
         times = take_turns(calls, rounds, warm_up=2, limit=LIMIT)
-        losses = {form: one.losses for form, one in able.items()}
+        losses = {form: contender.losses for form, contender in able.items()}
     return {form: [t / STEPS for t in times[str(form)]] for form in losses}, losses
 
 

@@ -34,8 +34,8 @@ def _piece() -> tuple[Array, Array, Array, Array]:
     points, weights = legendre.leggauss(2 * DEGREE)
     back = np.linalg.inv(legendre.legvander(nodes, DEGREE))
     derivative = np.stack([legendre.legval(points, legendre.legder(row)) for row in np.eye(DEGREE + 1)], axis=1)
-    values, slopes = legendre.legvander(points, DEGREE) @ back, derivative @ back
-    return (nodes + 1) / 2, (points + 1) / 2, weights / 2, np.stack([values, 2 * slopes])
+    values, derivatives = legendre.legvander(points, DEGREE) @ back, derivative @ back
+    return (nodes + 1) / 2, (points + 1) / 2, weights / 2, np.stack([values, 2 * derivatives])
 
 
 @dataclass(frozen=True)
@@ -65,14 +65,14 @@ class Ground:
         if self.gamma == 0:
             return 0.0, np.zeros_like(x), np.zeros((len(x), len(x)))
         share = math.exp(-self.gamma * at) / self.gamma
-        push, jacobian = self.current(x)
+        drift, jacobian = self.current(x)
         if self.rides:
-            push, jacobian = 0 * push, 0 * jacobian
-        height, slope, bend = self.loss.value(x), self.loss.gradient(x), self.loss.hessian(x)
+            drift, jacobian = 0 * drift, 0 * jacobian
+        height, gradient, hessian = self.loss.value(x), self.loss.gradient(x), self.loss.hessian(x)
         return (
-            share * float(height + push @ push / 2),
-            share * (slope + push @ jacobian),
-            share * (bend + jacobian.T @ jacobian),
+            share * float(height + drift @ drift / 2),
+            share * (gradient + drift @ jacobian),
+            share * (hessian + jacobian.T @ jacobian),
         )
 
 
@@ -86,14 +86,14 @@ def walk(ground: Ground, start: Array, guess: Guess, edges: Array) -> tuple[floa
         edges: where the pieces meet, from 0 to the end of the walk, shape (M + 1,).
     """
     loss = ground.loss
-    nodes, points, weights, (values, slopes) = _piece()
+    nodes, points, weights, (values, derivatives) = _piece()
     lengths, count, dim = np.diff(edges), len(edges) - 1, len(start)
     times = (edges[:-1, None] + lengths[:, None] * points).ravel()
     weight = (lengths[:, None] * weights).ravel() * np.exp(-ground.gamma * times)
     shape = (count * len(points), count * DEGREE + 1)
     rows = np.repeat(np.arange(shape[0]), DEGREE + 1)
     columns = (np.arange(count)[:, None, None] * DEGREE + np.arange(DEGREE + 1)).repeat(len(points), axis=1).ravel()
-    paces = (np.tile(slopes, (count, 1)) / np.repeat(lengths, len(points))[:, None]).ravel()
+    paces = (np.tile(derivatives, (count, 1)) / np.repeat(lengths, len(points))[:, None]).ravel()
     at = scipy.sparse.csr_array((np.tile(values, (count, 1)).ravel(), (rows, columns)), shape)
     rate = scipy.sparse.csr_array((paces, (rows, columns)), shape)
     place, velocity = (scipy.sparse.kron(each, np.eye(dim), format="csr") for each in (at, rate))
@@ -111,14 +111,14 @@ def walk(ground: Ground, start: Array, guess: Guess, edges: Array) -> tuple[floa
     least, damping = cost(path), 0.0
     for _ in range(200):
         inside = at @ path
-        push, jacobian = ground.current(inside)
+        drift, jacobian = ground.current(inside)
         slips = velocity - scipy.sparse.block_diag(list(jacobian), format="csr") @ place
-        _, slope, bend = ground.last(path[-1], edges[-1])
-        gradient = slips.T @ (weight[:, None] * (rate @ path - push)).ravel()
+        _, end_gradient, end_hessian = ground.last(path[-1], edges[-1])
+        gradient = slips.T @ (weight[:, None] * (rate @ path - drift)).ravel()
         gradient += place.T @ (weight[:, None] * loss.gradient(inside)).ravel()
-        gradient[-dim:] += slope
+        gradient[-dim:] += end_gradient
         curved = scipy.sparse.block_diag(list(weight[:, None, None] * loss.hessian(inside)), format="csr")
-        corner = scipy.sparse.block_diag([scipy.sparse.csr_array((path.size - dim,) * 2), bend], format="csr")
+        corner = scipy.sparse.block_diag([scipy.sparse.csr_array((path.size - dim,) * 2), end_hessian], format="csr")
         system = (slips.T @ heavy @ slips + place.T @ curved @ place + corner).tocsc()[dim:, dim:]
         size = float(np.abs(system.diagonal()).max())
         while True:  # Levenberg and Marquardt's damping, until J falls
@@ -169,8 +169,8 @@ def of_one_parameter(loss: Loss, gamma: float, start: float, window: tuple[float
     leaves and comes back to.
     """
     grid = np.linspace(*window, 20_001)
-    slopes = loss.gradient(grid[:, None])[:, 0]
-    signs = np.nonzero((slopes[:-1] < 0) & (slopes[1:] >= 0))[0]
+    gradients = loss.gradient(grid[:, None])[:, 0]
+    signs = np.nonzero((gradients[:-1] < 0) & (gradients[1:] >= 0))[0]
     rests = [
         scipy.optimize.brentq(lambda x: float(loss.gradient([x])[0]), grid[i], grid[i + 1], xtol=1e-15) for i in signs
     ]

@@ -70,12 +70,12 @@ def exact(gradient: np.ndarray, hessian: np.ndarray) -> np.ndarray:
     """Return the step in 60 digits: φ on the eigenvalues of the very matrix."""
     with mpmath.workdps(60):
         values, axes = mpmath.eigsy(mpmath.matrix(hessian.tolist()))
-        slope = axes.T * mpmath.matrix(gradient.tolist())
+        components = axes.T * mpmath.matrix(gradient.tolist())
         gamma = mpmath.mpf(GAMMA)
         for i, h in enumerate(values):
             rate = mpmath.sqrt(gamma**2 / 4 + h) - gamma / 2
-            slope[i] *= mpmath.expm1(-rate * mpmath.mpf(DT)) / h
-        return np.array([float(x) for x in axes * slope])
+            components[i] *= mpmath.expm1(-rate * mpmath.mpf(DT)) / h
+        return np.array([float(x) for x in axes * components])
 
 
 def measure(gradient: np.ndarray, hessian: np.ndarray, counts: list[int], rounds: int) -> list[Timed]:
@@ -94,8 +94,8 @@ def measure(gradient: np.ndarray, hessian: np.ndarray, counts: list[int], rounds
 
         turns = {name: repeated(call, calls[name]) for name, (call, _) in contenders.items()}
         times = take_turns(turns, rounds, warm_up=0, limit=LIMIT, prepare=prepare)
-    found = [Timed([t / calls[name] for t in times[name]], n) for name, (_, n) in contenders.items()]
-    each = [found[k : k + len(counts)] for k in range(0, len(found), len(counts))]
+    timings = [Timed([t / calls[name] for t in times[name]], n) for name, (_, n) in contenders.items()]
+    each = [timings[k : k + len(counts)] for k in range(0, len(timings), len(counts))]
     return [min(group, key=lambda timed: spread(timed.seconds).median) for group in each]
 
 

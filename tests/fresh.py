@@ -66,9 +66,9 @@ class Running:
             self._process.kill()
             self._process.join()
             raise AssertionError(f"it did not end: {self.args}")
-        said = [(self._folder / name).read_text(errors="replace") for name in ("out", "err")]
+        streams = [(self._folder / name).read_text(errors="replace") for name in ("out", "err")]
         shutil.rmtree(self._folder)
-        return subprocess.CompletedProcess(self.args, self._process.exitcode, *said)
+        return subprocess.CompletedProcess(self.args, self._process.exitcode, *streams)
 
 
 def run(code: str, *words: object, cwd: Path | None = None, **environment: str) -> subprocess.CompletedProcess:
@@ -83,12 +83,12 @@ def lossnav(*words: object, cwd: Path | None = None, **environment: str) -> subp
 
 def team(code: str, *words: object, size: int = 2, cwd: Path | None = None) -> list[subprocess.CompletedProcess]:
     """Run a program in several processes with the variables that torchrun gives them."""
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port = found.getsockname()[1]
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
     common = {"WORLD_SIZE": str(size), "LOCAL_WORLD_SIZE": str(size), "MASTER_ADDR": "127.0.0.1"}
     ranks = [{"RANK": str(rank), "LOCAL_RANK": str(rank), "MASTER_PORT": str(port)} for rank in range(size)]
-    return [one.wait() for one in [Running(code, *words, cwd=cwd, environment={**common, **own}) for own in ranks]]
+    return [job.wait() for job in [Running(code, *words, cwd=cwd, environment={**common, **own}) for own in ranks]]
 
 
 def _play(code: str, words: list[str], cwd: str, environment: dict[str, str], folder: str) -> None:

@@ -90,9 +90,9 @@ def by_room(high: bool, ways: tuple[Any, ...]) -> list[Any]:
 
 
 def assert_answers_the_keyboard(page: Page, root: int, index: int) -> None:
-    found = page.evaluate(f"{FOCUS}({HANDLE}({root}, {index}))")
-    assert found["focused"], f"handle {index} of explorable {root} takes no focus"
-    assert any(press_and_see(page, root, key, found["said"]) for key in by_room(found["high"], KEYS)), (
+    state = page.evaluate(f"{FOCUS}({HANDLE}({root}, {index}))")
+    assert state["focused"], f"handle {index} of explorable {root} takes no focus"
+    assert any(press_and_see(page, root, key, state["said"]) for key in by_room(state["high"], KEYS)), (
         f"handle {index} of explorable {root} is dead to the arrow keys"
     )
 

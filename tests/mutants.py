@@ -106,8 +106,8 @@ def mutants(file: Path, lines: Collection[int] | None = None, *, arithmetic: boo
             yield Mutant(file, node.lineno, at := place(node.lineno, node.col_offset), at + 1, "-", "+")
         elif isinstance(node, ast.Constant) and type(node.value) in (int, float, bool) and not arithmetic:
             begin, end = place(node.lineno, node.col_offset), place(node.end_lineno or 0, node.end_col_offset or 0)
-            other = not node.value if isinstance(node.value, bool) else f"({source[begin:end]} + 1)"
-            yield Mutant(file, node.lineno, begin, end, source[begin:end], str(other))
+            replacement = not node.value if isinstance(node.value, bool) else f"({source[begin:end]} + 1)"
+            yield Mutant(file, node.lineno, begin, end, source[begin:end], str(replacement))
         elif isinstance(node, ast.Compare) and not arithmetic:
             for left, op, right in zip([node.left, *node.comparators], node.ops, node.comparators, strict=False):
                 yield from between(left, right, OPERATORS.get(type(op), ("\0", "")))
@@ -115,8 +115,8 @@ def mutants(file: Path, lines: Collection[int] | None = None, *, arithmetic: boo
             for left, right in zip(node.values, node.values[1:], strict=False):
                 yield from between(left, right, OPERATORS[type(node.op)])
 
-    found = [one for node in _code(ast.parse(source), indices=not arithmetic) for one in changes(node)]
-    return sorted((one for one in found if lines is None or one.line in lines), key=lambda one: one.begin)
+    candidates = [m for node in _code(ast.parse(source), indices=not arithmetic) for m in changes(node)]
+    return sorted((m for m in candidates if lines is None or m.line in lines), key=lambda m: m.begin)
 
 
 def script_mutants(file: Path) -> list[Mutant]:
@@ -131,7 +131,7 @@ def script_mutants(file: Path) -> list[Mutant]:
     units = source.encode("utf-16-le")  # in which JavaScript counts
     asked = [*command, "-e", READ, str(Path(parser[-1]).parent)]
     done = subprocess.run(asked, input=source, capture_output=True, text=True, encoding="utf-8", check=True)
-    found = []
+    candidates = []
     for what, *place in json.loads(done.stdout):
         begin, end = (len(units[: 2 * at].decode("utf-16-le")) for at in place)
         if what in SCRIPT_OPERATORS:
@@ -145,8 +145,8 @@ def script_mutants(file: Path) -> list[Mutant]:
             after = "+"
         else:
             continue
-        found.append(Mutant(file, source.count("\n", 0, begin) + 1, begin, end, source[begin:end], after))
-    return sorted(found, key=lambda one: one.begin)
+        candidates.append(Mutant(file, source.count("\n", 0, begin) + 1, begin, end, source[begin:end], after))
+    return sorted(candidates, key=lambda mutant: mutant.begin)
 
 
 def _code(tree: ast.AST, indices: bool) -> Iterator[ast.AST]:
@@ -297,9 +297,9 @@ def main() -> int:
     if not options.tests:
         parser.error("name the tests of the room: --tests")
     files = [file for room in options.room for file in (changeable(room) if room.is_dir() else [room])]
-    found = [one for file in files for one in (script_mutants if file.suffix == ".js" else mutants)(file.resolve())]
-    drawn = random.Random(options.seed).sample(range(len(found)), min(options.most, len(found)))
-    chosen = [found[number] for number in sorted(drawn)]
+    pool = [m for file in files for m in (script_mutants if file.suffix == ".js" else mutants)(file.resolve())]
+    drawn = random.Random(options.seed).sample(range(len(pool)), min(options.most, len(pool)))
+    chosen = [pool[number] for number in sorted(drawn)]
     preload()
     begun = time.monotonic()
     if forked(3600.0, options.tests) != 0:
@@ -307,14 +307,14 @@ def main() -> int:
         return 2
     seconds = 10.0 + 4 * (time.monotonic() - begun)
     survivors = []
-    for number, one in enumerate(chosen, 1):
-        if forked(seconds, options.tests, one) == 0:
-            survivors.append(one)
-            print(f"survives  {one}", flush=True)
+    for number, mutant in enumerate(chosen, 1):
+        if forked(seconds, options.tests, mutant) == 0:
+            survivors.append(mutant)
+            print(f"survives  {mutant}", flush=True)
         elif number % 20 == 0:
             print(f"{number} of {len(chosen)}", file=sys.stderr, flush=True)
     noticed = 1 - len(survivors) / max(1, len(chosen))
-    print(f"mutants: {len(chosen)} of {len(found)} tried, {noticed:.1%} noticed")
+    print(f"mutants: {len(chosen)} of {len(pool)} tried, {noticed:.1%} noticed")
     return int(noticed < options.least)
 
 

@@ -32,9 +32,9 @@ def problems(figure: Figure) -> Iterator[str]:
         if ax.axison and name.get_window_extent(renderer).height > 1.05 * ax.bbox.height:
             yield f"{name.get_text()!r} is longer than its axis"
         labels = [(text.get_text(), text.get_window_extent(renderer)) for text in ax.texts if text.get_text()]
-        for (one, here), (other, there) in combinations(labels, 2):
-            if here.overlaps(there):
-                yield f"{one!r} covers {other!r}"
+        for (label, box), (other_label, other_box) in combinations(labels, 2):
+            if box.overlaps(other_box):
+                yield f"{label!r} covers {other_label!r}"
 
 
 def _named(figure: Figure) -> Iterator[tuple[str, Any]]:

@@ -47,9 +47,9 @@ def _taken(value: Any) -> Any:
     """Return a tensor of this device with the values and strides of one of the CPU's; anything else as it is."""
     if not isinstance(value, Tensor):
         return value
-    made = _empty(value.size(), value.stride(), value.dtype)
-    _seen(made).copy_(value)
-    return made
+    tensor = _empty(value.size(), value.stride(), value.dtype)
+    _seen(tensor).copy_(value)
+    return tensor
 
 
 def _empty(size: Any, stride: Any, dtype: torch.dtype) -> Tensor:
@@ -57,9 +57,9 @@ def _empty(size: Any, stride: Any, dtype: torch.dtype) -> Tensor:
     buffer = torch.empty(extent * dtype.itemsize, dtype=torch.uint8)
     storage = torch._C._construct_storage_from_data_pointer(buffer.data_ptr(), torch.device(NAME, 0), len(buffer))
     _buffers[storage._cdata] = buffer
-    made = torch._C._acc.create_empty_tensor((0,), dtype)
-    torch.ops.aten.set_.source_Storage_storage_offset.redispatch(_CPU, made, storage, 0, size, stride)
-    return made
+    tensor = torch._C._acc.create_empty_tensor((0,), dtype)
+    torch.ops.aten.set_.source_Storage_storage_offset.redispatch(_CPU, tensor, storage, 0, size, stride)
+    return tensor
 
 
 def _moved(home: Tensor, made: Tensor) -> None:
@@ -77,19 +77,19 @@ def _run(op: Any, *args: Any, **kwargs: Any) -> Any:
             raise RuntimeError(f"{name}: a tensor on {value.device}, shape {tuple(value.shape)}, beside {NAME}")
     if name in _READS:
         _reads.append(name)
-    given = {**dict(zip((a.name for a in op._schema.arguments), args, strict=False)), **kwargs}
+    arguments = {**dict(zip((a.name for a in op._schema.arguments), args, strict=False)), **kwargs}
     if kwargs.get("device") is not None:
         kwargs = {**kwargs, "device": torch.device("cpu")}
-    found = op(*tree_map(_seen, args), **tree_map(_seen, kwargs))
+    output = op(*tree_map(_seen, args), **tree_map(_seen, kwargs))
     written = [a.name for a in op._schema.arguments if a.alias_info is not None and a.alias_info.is_write]
     if not written:
-        return tree_map(_taken, found)
-    results = found if isinstance(found, tuple | list) else (found,)
+        return tree_map(_taken, output)
+    results = output if isinstance(output, tuple | list) else (output,)
     for key, result in zip(written, results, strict=False):
-        home = given.get(key)
+        home = arguments.get(key)
         if is_here(home) and isinstance(result, Tensor) and home.shape != result.shape:
             _moved(home, _taken(result))
-    returned = [given[key] for key in written]
+    returned = [arguments[key] for key in written]
     return None if not op._schema.returns else returned[0] if len(op._schema.returns) == 1 else tuple(returned)
 
 
@@ -188,6 +188,6 @@ def register() -> torch.device:
 def reads() -> Iterator[list[str]]:
     """Yield a list that has, after the block, what was read back to the host in it."""
     first = len(_reads)
-    found: list[str] = []
-    yield found
-    found.extend(_reads[first:])
+    names: list[str] = []
+    yield names
+    names.extend(_reads[first:])

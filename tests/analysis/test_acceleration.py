@@ -16,8 +16,8 @@ H = np.geomspace(0.01, 1.0, 9)
 def test_walk_takes_the_steps_of_the_definition(name):
     method = acceleration.tuned(name, 0.01, 1.0)
     theta = before = np.linspace(1.0, 2.0, 9)
-    for n, found in enumerate(method.walk(H, theta, 40)):
-        assert found == pytest.approx(theta, rel=1e-9), n
+    for n, iterate in enumerate(method.walk(H, theta, 40)):
+        assert iterate == pytest.approx(theta, rel=1e-9), n
         ahead = theta + method.momentum * (theta - before)
         place = ahead if method.lookahead else theta
         theta, before = ahead - method.rate * H * place, theta
@@ -26,13 +26,13 @@ def test_walk_takes_the_steps_of_the_definition(name):
 @pytest.mark.parametrize("name", acceleration.METHODS)
 def test_kept_is_the_spectral_radius(name):
     method = acceleration.tuned(name, 0.02, 0.7)
-    for h, found in zip(H, method.kept(H), strict=True):
+    for h, radius in zip(H, method.kept(H), strict=True):
         # the step of (θₙ, θₙ₋₁), column by column
         columns = []
         for theta, before in np.eye(2):
             ahead = theta + method.momentum * (theta - before)
             columns.append([ahead - method.rate * h * (ahead if method.lookahead else theta), theta])
-        assert found == pytest.approx(np.max(np.abs(np.linalg.eigvals(np.array(columns).T))), abs=1e-7)
+        assert radius == pytest.approx(np.max(np.abs(np.linalg.eigvals(np.array(columns).T))), abs=1e-7)
 
 
 @pytest.mark.parametrize("kappa", [1.0, 9.0, 400.0])
@@ -78,5 +78,5 @@ def test_an_underestimate_is_borne_up_to_an_edge(name, ratio):
     beta = acceleration.tuned(name, 1.0, ratio).momentum
     edge = (1 + 2 * beta) / (2 + 2 * beta) if name == "nesterov" else ratio / (ratio + 1)
     for factor, stable in ((edge * (1 + 1e-6), True), (edge * (1 - 1e-6), False)):
-        kept = acceleration.tuned(name, factor, factor * ratio).kept(np.geomspace(1.0, ratio, 50)).max()
-        assert (kept < 1) == stable
+        worst = acceleration.tuned(name, factor, factor * ratio).kept(np.geomspace(1.0, ratio, 50)).max()
+        assert (worst < 1) == stable

@@ -39,13 +39,13 @@ def linear(law):
 
 def test_n19_gradient_descent_is_optimal_for_the_loss_it_descends_where_its_root_is_a_distance():
     for gamma in (0.3, 2.0):
-        found = ln.optimal_for(descent(RING), loss=RING, metric="identity", gamma=gamma, at=FAR)
-        assert found.exists and found.objective.eta == pytest.approx(1 + gamma)  # r (r + γ) = a, r = 1
-    best = ln.solve(found.objective, RING, FAR[0]).velocity(0.0)
+        verdict = ln.optimal_for(descent(RING), loss=RING, metric="identity", gamma=gamma, at=FAR)
+        assert verdict.exists and verdict.objective.eta == pytest.approx(1 + gamma)  # r (r + γ) = a, r = 1
+    best = ln.solve(verdict.objective, RING, FAR[0]).velocity(0.0)
     np.testing.assert_allclose(best, descent(RING)(FAR[0]), rtol=1e-5)
     assert ln.optimal_for(descent(RING), loss=RING, metric="identity", at=FAR).gamma == (0.0, math.inf)
-    for other in (WELL, ln.losses.Quadratic(np.diag([1.0, 2.0]), minimum=[0.0, 0.0])):
-        assert not ln.optimal_for(descent(other), loss=other, metric="identity", at=NEAR).exists
+    for loss in (WELL, ln.losses.Quadratic(np.diag([1.0, 2.0]), minimum=[0.0, 0.0])):
+        assert not ln.optimal_for(descent(loss), loss=loss, metric="identity", at=NEAR).exists
 
 
 def test_n19_reads_discount_and_gain_of_what_the_solver_does():
@@ -53,17 +53,17 @@ def test_n19_reads_discount_and_gain_of_what_the_solver_does():
     bowl, eta, gamma = ln.losses.Quadratic(np.diag([1.0, 9.0]), minimum=[0.0, 0.0]), 0.8, 1.3
     h = np.array([1.0, 9.0])
     rates = np.sqrt(gamma**2 / 4 + eta * h) - gamma / 2
-    found = ln.optimal_for(linear(np.diag(rates)), loss=bowl, metric="identity", at=NEAR)
-    assert found.exists and found.gamma[0] == pytest.approx(gamma, rel=1e-6)
-    assert found.objective.eta == pytest.approx(eta, rel=1e-6)
+    verdict = ln.optimal_for(linear(np.diag(rates)), loss=bowl, metric="identity", at=NEAR)
+    assert verdict.exists and verdict.gamma[0] == pytest.approx(gamma, rel=1e-6)
+    assert verdict.objective.eta == pytest.approx(eta, rel=1e-6)
     away = ln.optimal_for(linear(-np.diag(rates + gamma)), loss=bowl, metric="identity", gamma=gamma, at=NEAR)
     assert not away.exists and "does not settle" in away.why
 
 
 def test_the_origin_is_a_point_like_any_other():
     bowl = ln.losses.Quadratic([[2.0]], minimum=[1.0])
-    found = ln.optimal_for(lambda x: -(x - 1), loss=bowl, metric="identity", gamma=1.0, at=[[0.0]])
-    assert found.exists and found.objective.eta == pytest.approx(1.0)  # r (r + γ) = 2a, r = 1
+    verdict = ln.optimal_for(lambda x: -(x - 1), loss=bowl, metric="identity", gamma=1.0, at=[[0.0]])
+    assert verdict.exists and verdict.objective.eta == pytest.approx(1.0)  # r (r + γ) = 2a, r = 1
 
 
 def test_n17_every_field_without_rotation_is_optimal_for_some_loss():
@@ -87,13 +87,13 @@ def test_n18_two_points_give_the_metric_and_a_third_tests_it(seed):
     root = rng.normal(size=(2, 2)) + 2 * np.eye(2)
     metric = root @ root.T
     law = descent(WELL, np.linalg.inv(metric))
-    found = ln.optimal_for(law, at=NEAR)
-    assert found.exists, found.why
-    shape = found.objective.metric
-    np.testing.assert_allclose(shape / shape[0, 0], metric / metric[0, 0], rtol=1e-5)
+    verdict = ln.optimal_for(law, at=NEAR)
+    assert verdict.exists, verdict.why
+    recovered = verdict.objective.metric
+    np.testing.assert_allclose(recovered / recovered[0, 0], metric / metric[0, 0], rtol=1e-5)
     mixed = rng.normal(size=(2, 2))
-    other = ln.optimal_for(lambda x: law(x) + np.sin(x @ mixed) * 0.3, at=NEAR)
-    assert not other.exists and "N18" in other.why
+    perturbed = ln.optimal_for(lambda x: law(x) + np.sin(x @ mixed) * 0.3, at=NEAR)
+    assert not perturbed.exists and "N18" in perturbed.why
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -115,15 +115,15 @@ def test_a_law_that_is_made_optimal_is_recognised_in_any_unit(seed):
         return gamma * height + 0.5 * np.einsum("...i,ij,...j", slope(x), inverse, slope(x))
 
     def pull(x):
-        bend = bowl + 3 * (quartic * x**2)[..., None] * np.eye(dim)
-        bend = bend - 0.3 * np.cos(x @ wave)[..., None, None] * np.outer(wave, wave)
-        return gamma * slope(x) + np.einsum("...ij,...j->...i", bend, slope(x) @ inverse)
+        hessian = bowl + 3 * (quartic * x**2)[..., None] * np.eye(dim)
+        hessian = hessian - 0.3 * np.cos(x @ wave)[..., None, None] * np.outer(wave, wave)
+        return gamma * slope(x) + np.einsum("...ij,...j->...i", hessian, slope(x) @ inverse)
 
     loss = ln.losses.Function(lambda x: value(x / unit), lambda x: pull(x / unit) / unit, dim=dim)
     law = lambda x: -slope(x / unit) @ inverse * unit / time
     at = unit * rng.normal(size=(6, dim))
-    found = ln.optimal_for(law, loss=loss, metric=metric, at=at)
-    assert found.exists and found.gamma[0] * time == pytest.approx(gamma, rel=1e-4)
+    verdict = ln.optimal_for(law, loss=loss, metric=metric, at=at)
+    assert verdict.exists and verdict.gamma[0] * time == pytest.approx(gamma, rel=1e-4)
     assert ln.optimal_for(law, metric=metric, at=at).exists
     anywhere = ln.optimal_for(law, loss=loss, metric="place", at=at)
     assert anywhere.exists and anywhere.gamma[1] * time > gamma
@@ -142,9 +142,9 @@ def test_n20_the_largest_discount_of_a_metric_that_depends_on_the_place(law):
     angles = np.linspace(0, np.pi, 60, endpoint=False)
     around = np.stack([np.cos(angles), np.sin(angles)], axis=1)
     bowl = ln.losses.Quadratic(hessian, minimum=[0.0, 0.0])
-    found = ln.optimal_for(linear(law), loss=bowl, metric="place", at=around)
-    assert found.exists and found.gamma[0] == 0
-    assert most * (1 - 1e-4) < found.gamma[1] < most * 1.003  # from starts around, an upper bound
+    verdict = ln.optimal_for(linear(law), loss=bowl, metric="place", at=around)
+    assert verdict.exists and verdict.gamma[0] == 0
+    assert most * (1 - 1e-4) < verdict.gamma[1] < most * 1.003  # from starts around, an upper bound
     assert ln.optimal_for(linear(law), loss=bowl, metric="place", gamma=0.95 * most, at=around).exists
     assert not ln.optimal_for(linear(law), loss=bowl, metric="place", gamma=1.02 * most, at=around).exists
 
@@ -183,10 +183,10 @@ def test_n20_over_two_basins_to_cross_between_them_costs_what_the_law_saves():
     apart = []
     for _ in range(3):
         start, end = np.array([-1.2, 0.0]) + 0.3 * rng.normal(size=2), np.array([1.2, 0.0]) + 0.3 * rng.normal(size=2)
-        bend, turned = rng.normal(size=2), np.pi * t[:, None]
+        amplitude, phase = rng.normal(size=2), np.pi * t[:, None]
         path, speed = (
-            start + t[:, None] * (end - start) + np.sin(turned) * bend,
-            end - start + np.pi * np.cos(turned) * bend,
+            start + t[:, None] * (end - start) + np.sin(phase) * amplitude,
+            end - start + np.pi * np.cos(phase) * amplitude,
         )
         v, ends = value(path)
         assert ends[0, 0] < 0 < ends[-1, 0]
@@ -211,8 +211,8 @@ def test_n20_a_law_that_settles_on_a_slope_is_optimal_for_no_metric():
     assert not aside.exists and "[0.3, 0.3]" in aside.why
     cosine = ln.losses.Function(lambda x: 1 + np.cos(x).sum(-1), lambda x: -np.sin(x), dim=1)
     assert ln.optimal_for(lambda x: np.pi - x, loss=cosine, metric="place", at=[[0.0]]).exists  # flat at the start, too
-    both = ln.optimal_for(descent(WELL), loss=WELL, metric="place", at=[[-0.9, 0.4], [0.8, -0.3]])
-    assert both.exists and both.gamma == (0.0, math.inf)
+    verdict = ln.optimal_for(descent(WELL), loss=WELL, metric="place", at=[[-0.9, 0.4], [0.8, -0.3]])
+    assert verdict.exists and verdict.gamma == (0.0, math.inf)
 
 
 def test_a_curve_bounds_the_discount_by_its_own_future_average():
@@ -232,11 +232,11 @@ def test_a_curve_bounds_the_discount_by_its_own_future_average():
 
 
 def test_what_points_cannot_tell_is_refused_by_name():
-    for given, said in (
+    for options, argument in (
         ({"at": NEAR, "dt": 1.0}, "at"), ({"at": NEAR, "metric": "place"}, "metric"),
         ({"at": [[0.0, 0.0]]}, "at"), ({"at": NEAR, "gamma": 0.0}, "gamma"), ({"at": np.zeros((0, 2))}, "at"),
     ):  # fmt: skip
-        with pytest.raises(ValueError, match=f"^{said}"):
-            ln.optimal_for(linear(np.eye(2)), **given)
+        with pytest.raises(ValueError, match=f"^{argument}"):
+            ln.optimal_for(linear(np.eye(2)), **options)
     with pytest.raises(ValueError, match=r"^metric"):
         ln.optimal_for(np.eye(2), metric="place")

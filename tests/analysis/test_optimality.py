@@ -32,13 +32,13 @@ def test_n1_real_positive_eigenvalues_and_nothing_else():
         law = rng.normal(size=(2, 2))
         values = np.linalg.eigvals(law)
         wanted = bool(np.all(values.imag == 0) and np.all(values.real > 0))
-        found = ln.optimal_for(law)
-        assert found.exists == wanted, found.why
+        verdict = ln.optimal_for(law)
+        assert verdict.exists == wanted, verdict.why
         share += wanted
         if wanted:
-            back = riccati(found.objective.metric, found.hessian, found.objective.gamma)
+            back = riccati(verdict.objective.metric, verdict.hessian, verdict.objective.gamma)
             np.testing.assert_allclose(back, law, atol=1e-6 * np.linalg.norm(law))
-            assert found.gamma == (0.0, math.inf)
+            assert verdict.gamma == (0.0, math.inf)
     assert 0.06 < share / 400 < 0.15  # (√2 − 1)/4 = .104
 
 
@@ -55,22 +55,22 @@ def test_n2_n3_n4_laws_of_riccatis_equation_are_recognised(size):
     for _ in range(15):
         metric, hessian, gamma = spd(rng, size), spd(rng, size), float(rng.choice([0.0, 0.5, 3.0]))
         law = riccati(metric, hessian, gamma)
-        for given in ({}, {"gamma": gamma}, {"metric": metric}, {"loss": bowl(hessian)}, {"loss": bowl(3 * hessian)},
+        for known in ({}, {"gamma": gamma}, {"metric": metric}, {"loss": bowl(hessian)}, {"loss": bowl(3 * hessian)},
                       {"metric": metric, "loss": bowl(hessian)}, {"loss": bowl(hessian), "gamma": 7.0}):  # fmt: skip
-            found = ln.optimal_for(law, **given)
-            assert found.exists and found.residual < 1e-8, found.why
-        both = ln.optimal_for(law, metric=metric, loss=bowl(2.5 * hessian))
+            verdict = ln.optimal_for(law, **known)
+            assert verdict.exists and verdict.residual < 1e-8, verdict.why
+        scaled = ln.optimal_for(law, metric=metric, loss=bowl(2.5 * hessian))
         if size > 1:
-            assert both.gamma[0] == pytest.approx(gamma, abs=1e-6) and both.objective.eta == pytest.approx(0.4)
+            assert scaled.gamma[0] == pytest.approx(gamma, abs=1e-6) and scaled.objective.eta == pytest.approx(0.4)
         else:
-            assert both.gamma == (0.0, math.inf), "one curvature leaves the discount open"
+            assert scaled.gamma == (0.0, math.inf), "one curvature leaves the discount open"
 
 
 def test_n3_the_metric_of_each_discount():
     hessian, pre = np.array([[2.0, 1.0], [1.0, 3.0]]), np.diag([1.0, 2.0])
-    found = ln.optimal_for(pre @ hessian, loss=bowl(hessian), gamma=0.5)
-    np.testing.assert_allclose(np.linalg.inv(found.objective.metric), pre @ hessian @ pre + 0.5 * pre, atol=1e-12)
-    path = ln.solve(found.objective, bowl(hessian), [1.0, -0.5])
+    verdict = ln.optimal_for(pre @ hessian, loss=bowl(hessian), gamma=0.5)
+    np.testing.assert_allclose(np.linalg.inv(verdict.objective.metric), pre @ hessian @ pre + 0.5 * pre, atol=1e-12)
+    path = ln.solve(verdict.objective, bowl(hessian), [1.0, -0.5])
     np.testing.assert_allclose(path.velocity(0.0), -pre @ hessian @ [1.0, -0.5], atol=1e-9)
     # mutations: S H S without γS, or another root, are metrics of other laws
     wrong = riccati(np.linalg.inv(pre @ hessian @ pre), hessian, 0.5)
@@ -79,8 +79,8 @@ def test_n3_the_metric_of_each_discount():
 
 def test_n3_a_law_that_leaves_a_saddle_needs_a_discount():
     hessian, pre = np.diag([2.0, -0.5]), np.eye(2)
-    found = ln.optimal_for(pre @ hessian, loss=bowl(hessian))
-    assert found.exists and found.gamma == (1.0, math.inf)
+    verdict = ln.optimal_for(pre @ hessian, loss=bowl(hessian))
+    assert verdict.exists and verdict.gamma == (1.0, math.inf)
     assert not ln.optimal_for(pre @ hessian, loss=bowl(hessian), gamma=1.0).exists
 
 
@@ -101,10 +101,10 @@ def test_n4_nearest_laws_are_optimal_and_no_random_one_is_nearer():
     for _ in range(10):
         metric, hessian = spd(rng, 3), spd(rng, 3)
         law = riccati(metric, hessian, 0.5) + 0.2 * rng.normal(size=(3, 3))
-        for given in ({"metric": metric}, {"loss": bowl(hessian)}, {"metric": metric, "loss": bowl(hessian)}):
-            found = ln.optimal_for(law, **given)
-            assert not found.exists and found.objective is None and found.gamma == (math.inf, 0.0)
-            assert ln.optimal_for(found.nearest, **given).exists
+        for known in ({"metric": metric}, {"loss": bowl(hessian)}, {"metric": metric, "loss": bowl(hessian)}):
+            verdict = ln.optimal_for(law, **known)
+            assert not verdict.exists and verdict.objective is None and verdict.gamma == (math.inf, 0.0)
+            assert ln.optimal_for(verdict.nearest, **known).exists
     complex_law = ln.optimal_for([[1.0, 2.0], [-2.0, 1.0]])
     assert "1 ± 2i are complex" in complex_law.why
     np.testing.assert_allclose(complex_law.nearest, np.eye(2), atol=1e-12)
@@ -118,10 +118,10 @@ def test_n6_a_known_drift_adds_no_freedom():
         metric, hessian, drift = spd(rng, size), spd(rng, size), rng.normal(size=(size, size))
         gamma = float(rng.choice([0.0, 0.5, 3.0]))
         law = riccati(metric, hessian, gamma, drift)
-        found = ln.optimal_for(law, drift=ln.drifts.Linear(drift))
-        assert found.exists and found.gamma[0] <= gamma + 1e-6
+        verdict = ln.optimal_for(law, drift=ln.drifts.Linear(drift))
+        assert verdict.exists and verdict.gamma[0] <= gamma + 1e-6
         np.testing.assert_allclose(
-            riccati(found.objective.metric, found.hessian, found.objective.gamma, drift), law, atol=1e-6
+            riccati(verdict.objective.metric, verdict.hessian, verdict.objective.gamma, drift), law, atol=1e-6
         )
     decaying = ln.optimal_for(np.diag([0.3, 2.0]), drift=ln.drifts.weight_decay(0.5))
     assert not decaying.exists and "A + K has the eigenvalue -0.2" in decaying.why
@@ -140,8 +140,8 @@ def test_n7_no_drift_excuses_sluggishness_and_n8_a_free_one_says_nothing():
             matrix = np.block([[inner, np.linalg.inv(metric)], [-scale * hessian, -inner.T]])
             low, high = (low, scale) if np.min(np.abs(np.linalg.eigvals(matrix).real)) < 1e-7 else (scale, high)
         for factor, exists in ((0.97, True), (1.03, False)):
-            found = ln.optimal_for(law, loss=bowl(factor * low * hessian), metric=metric, gamma=gamma, drift="any")
-            assert found.exists == exists, found.why
+            verdict = ln.optimal_for(law, loss=bowl(factor * low * hessian), metric=metric, gamma=gamma, drift="any")
+            assert verdict.exists == exists, verdict.why
     with pytest.raises(ValueError, match=r"drift = 'any' needs loss, metric and gamma.*\(N8\)"):
         ln.optimal_for(np.eye(2), drift="any")
 
@@ -152,11 +152,11 @@ def test_n9_every_law_that_settles_is_optimal_for_a_rotation_in_some_metric():
         law = rng.normal(size=(3, 3))
         law += (0.3 - np.linalg.eigvals(law).real.min()) * np.eye(3)
         gamma = float(rng.choice([0.0, 1.0]))
-        found = ln.optimal_for(law, drift="rotation", gamma=gamma)
-        assert found.objective.gamma == gamma
-        turn = found.objective.drift.matrix(3)
-        assert found.exists and found.residual < 1e-8
-        assert np.linalg.norm(found.objective.metric @ turn + (found.objective.metric @ turn).T) < 1e-10
+        verdict = ln.optimal_for(law, drift="rotation", gamma=gamma)
+        assert verdict.objective.gamma == gamma
+        turn = verdict.objective.drift.matrix(3)
+        assert verdict.exists and verdict.residual < 1e-8
+        assert np.linalg.norm(verdict.objective.metric @ turn + (verdict.objective.metric @ turn).T) < 1e-10
     assert not ln.optimal_for([[-0.1, 1.0], [-1.0, -0.1]], drift="rotation").exists
 
 

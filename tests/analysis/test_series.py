@@ -9,41 +9,41 @@ from lossnav.analysis import series
 
 
 def autoregressive(memory: float, steps: int, seed: int) -> np.ndarray:
-    kicks, found = np.random.default_rng(seed).normal(size=steps), np.zeros(steps)
+    kicks, values = np.random.default_rng(seed).normal(size=steps), np.zeros(steps)
     for k in range(1, steps):
-        found[k] = memory * found[k - 1] + kicks[k]
-    return found
+        values[k] = memory * values[k - 1] + kicks[k]
+    return values
 
 
 def test_the_error_of_a_drift_is_that_of_many_series():
-    found = [series.drift(autoregressive(0.8, 4000, seed)) for seed in range(150)]
-    z = np.array([one.change / one.error for one in found])
+    drifts = [series.drift(autoregressive(0.8, 4000, seed)) for seed in range(150)]
+    z = np.array([drift.change / drift.error for drift in drifts])
     assert 0.75 < np.sqrt(np.mean(z**2)) < 1.4
-    assert np.mean([one.exceeds(0.0) for one in found]) < 0.05
+    assert np.mean([drift.exceeds(0.0) for drift in drifts]) < 0.05
 
 
 def test_a_drift_is_seen_and_a_steady_one_is_no_scatter():
     falling = autoregressive(0.8, 4000, 1) - np.linspace(0, 4, 4000)
-    found = series.drift(falling)
-    assert found.change == pytest.approx(-2.0, abs=5 * found.error) and found.exceeds(1.0) and not found.exceeds(3.0)
+    drift = series.drift(falling)
+    assert drift.change == pytest.approx(-2.0, abs=5 * drift.error) and drift.exceeds(1.0) and not drift.exceeds(3.0)
     assert series.drift(np.linspace(0, 1, 640)).error < 1e-12
 
 
 def test_an_autoregressive_series_forgets_geometrically():
     lags = [0, 1, 5, 10]
-    one = autoregressive(0.9, 200_000, 2)
-    both = np.stack([one, np.random.default_rng(0).normal(size=len(one))], axis=1)
-    found = series.autocorrelation(both, np.array(lags))
-    np.testing.assert_allclose(found[:, 0], 0.9 ** np.array(lags), atol=0.03)
-    np.testing.assert_allclose(found[:, 1], [1, 0, 0, 0], atol=0.02)
+    process = autoregressive(0.9, 200_000, 2)
+    pair = np.stack([process, np.random.default_rng(0).normal(size=len(process))], axis=1)
+    correlation = series.autocorrelation(pair, np.array(lags))
+    np.testing.assert_allclose(correlation[:, 0], 0.9 ** np.array(lags), atol=0.03)
+    np.testing.assert_allclose(correlation[:, 1], [1, 0, 0, 0], atol=0.02)
 
 
 def test_a_circle_is_swept_at_its_own_rate_wherever_its_centre_is():
     angle = 2 * np.pi / 50
     turns = angle * np.arange(1001)[:, None]
     for sense in (1, -1):
-        found = series.circulation(7 + 3 * np.cos(turns), 3 * sense * np.sin(turns), eta=0.5)
-        assert found[0] == pytest.approx(sense * 9 * np.sin(angle) / 0.5, rel=1e-9)
+        circulation = series.circulation(7 + 3 * np.cos(turns), 3 * sense * np.sin(turns), eta=0.5)
+        assert circulation[0] == pytest.approx(sense * 9 * np.sin(angle) / 0.5, rel=1e-9)
 
 
 @pytest.mark.parametrize(

@@ -72,8 +72,8 @@ def test_a_slow_machine_ends_after_three_rounds():
 
 def test_spreads_are_quartiles_and_ratios_are_taken_round_by_round():
     values = [5.0, 1.0, 4.0, 2.0, 3.0]
-    found = spread(values)
-    assert (found.least, found.low, found.median, found.high) == (1.0, 2.0, statistics.median(values), 4.0)
+    summary = spread(values)
+    assert (summary.least, summary.low, summary.median, summary.high) == (1.0, 2.0, statistics.median(values), 4.0)
     assert spread([7.0]) == spread([7.0, 7.0])
     assert ratio([2.0, 30.0, 4.0], [1.0, 10.0, 4.0]).median == 2.0
 
@@ -99,14 +99,14 @@ def test_a_report_is_printed_and_kept_whole(tmp_path):
 def test_the_bytes_of_a_step_are_those_of_its_streams():
     """SGD: three streams; one state tensor: five; two: seven."""
     params = optimizers.tensors([(4, 4)], device=optimizers.torch.device("cpu"))
-    found = {}
+    counts = {}
     for name, make in optimizers.contenders():
         optimizer = make(params)
         optimizer.step()
-        found[name] = optimizers.state_tensors(optimizer)
-    assert found["Ballistic, fused"] == found["Navigator, fused"] == found["torch RMSprop, foreach"] == 1
-    assert found["Belief, fused"] == found["torch Adam, fused"] == 2
-    assert found["torch SGD, fused"] == 0 and found["torch SGD with momentum, foreach"] == 1
+        counts[name] = optimizers.state_tensors(optimizer)
+    assert counts["Ballistic, fused"] == counts["Navigator, fused"] == counts["torch RMSprop, foreach"] == 1
+    assert counts["Belief, fused"] == counts["torch Adam, fused"] == 2
+    assert counts["torch SGD, fused"] == 0 and counts["torch SGD with momentum, foreach"] == 1
 
 
 def test_both_pipelines_show_every_image_once_and_change_it_alike():
@@ -116,12 +116,12 @@ def test_both_pipelines_show_every_image_once_and_change_it_alike():
     pixels = (labels + 100).to(torch.uint8).view(-1, 1, 1, 1).expand(count, 3, 32, 32).contiguous()
     split = data.Split(pixels, labels, 255.0, pipelines.MEAN, pipelines.STD)
     images = pipelines.Images(pixels, labels, changed=True)
-    seen = []
+    shown = []
     for x, y in torch.utils.data.DataLoader(images, batch, shuffle=True):
         middle = x[:, 0, 16, 16] * pipelines.STD[0] + pipelines.MEAN[0]  # a shift of 4 leaves the middle inside
         assert torch.equal((255 * middle).round().long() - 100, y)
-        seen += y.tolist()
-    assert sorted(seen) == labels.tolist() != seen
+        shown += y.tolist()
+    assert sorted(shown) == labels.tolist() != shown
     generator = torch.Generator().manual_seed(0)
     last = pipelines.by_ours(split, batch, data.CropFlip(pipelines.PAD), generator)
     assert last.shape == (count % batch, 3, 32, 32)
@@ -184,13 +184,13 @@ def test_threads_are_those_of_torch_and_of_the_libraries_under_numpy_and_scipy()
 
 
 def test_each_way_is_timed_with_each_number_of_threads_and_appears_with_what_suits_it(monkeypatch):
-    seen = []
+    runs = []
 
     def one(gradient, hessian):
-        seen.append(("one", torch.get_num_threads()))
+        runs.append(("one", torch.get_num_threads()))
 
     def other(gradient, hessian):
-        seen.append(("other", torch.get_num_threads()))
+        runs.append(("other", torch.get_num_threads()))
 
     def turns(calls, rounds, *, prepare, **options):
         for name, call in calls.items():
@@ -202,14 +202,14 @@ def test_each_way_is_timed_with_each_number_of_threads_and_appears_with_what_sui
     monkeypatch.setattr(update, "_calls", lambda call: 2)
     monkeypatch.setattr(update, "take_turns", turns)
     first, second = update.measure(np.ones(2), np.eye(2), [1, 3], rounds=2)
-    assert seen == [(way, n) for way in ("one", "other") for n in (1, 3) for _ in range(2)]
+    assert runs == [(way, n) for way in ("one", "other") for n in (1, 3) for _ in range(2)]
     assert (first.threads, first.seconds) == (1, [1.0, 2.0]) and (second.threads, second.seconds) == (3, [1.0, 1.0])
 
 
 @pytest.mark.parametrize("network", list(step.NETWORKS))
 def test_the_form_called_automatic_is_what_training_takes(network, monkeypatch):
-    kept = []
-    monkeypatch.setattr(training.loop, "keep_freed_memory", lambda: kept.append(True))
+    calls = []
+    monkeypatch.setattr(training.loop, "keep_freed_memory", lambda: calls.append(True))
     model = step.NETWORKS[network](seed=0)
     pixels = torch.zeros(4, 3, 32, 32, dtype=torch.uint8)
     split = data.Split(pixels, torch.zeros(4, dtype=torch.long), 255.0, pipelines.MEAN, pipelines.STD)
@@ -220,7 +220,7 @@ def test_the_form_called_automatic_is_what_training_takes(network, monkeypatch):
     )  # fmt: skip
     form = step.automatic(network, torch.device("cpu"))
     assert (form.precision, form.memory_format) == (history.settings["precision"], history.settings["memory_format"])
-    assert form.kept == bool(kept) and not history.settings["compile"]
+    assert form.kept == bool(calls) and not history.settings["compile"]
     assert form in step.forms(torch.device("cpu")) and step.forms(torch.device("cpu"))[0] == step.PLAIN
 
 

@@ -62,18 +62,18 @@ def data(table):
 
 
 def matrices(table):
-    ours, whole, muon = "BallisticMatrix, eigenbasis", "of a step with Adam", "torch Muon, Adam for vectors"
+    ours, of_step, muon = "BallisticMatrix, eigenbasis", "of a step with Adam", "torch Muon, Adam for vectors"
     for row in table:
         place, _, _ = row.partition(": ")
         step, adam = (
-            table.value(one, "passes, ms") + table.value(one, "update, ms") for one in (row, f"{place}: torch Adam")
+            table.value(key, "passes, ms") + table.value(key, "update, ms") for key in (row, f"{place}: torch Adam")
         )
-        assert table.value(row, whole) == pytest.approx(step / adam, rel=0.15)  # that one is a median of ratios
+        assert table.value(row, of_step) == pytest.approx(step / adam, rel=0.15)  # that one is a median of ratios
         assert table.value(f"{place}: {muon}", "of Muon's update") == 1
     for place in ("cnn, batch 128", "mlp, batch 128"):
-        assert table.value(f"{place}: {ours}", whole) > table.value(f"{place}: two bases, products alone", whole)
+        assert table.value(f"{place}: {ours}", of_step) > table.value(f"{place}: two bases, products alone", of_step)
     for place, most in (("cnn, batch 128", 1.25), ("mlp, batch 128", 3.0)):
-        yield table.value(f"{place}: {ours}", whole) <= most
+        yield table.value(f"{place}: {ours}", of_step) <= most
         yield table.value(f"{place}: {ours}", "of Muon's update") <= 1
         yield table.value(f"{place}: {ours}", "of SOAP's update") <= 1
 

@@ -180,15 +180,15 @@ def violations(page: Page, colours: bool) -> dict[str, Any]:
     page.evaluate(_axe())  # as a reader's tools come, from outside: a page runs no script but its own
     put_on(page, "light")
     slow = {"color-contrast": {"enabled": False}, "link-in-text-block": {"enabled": False}}  # PLAIN asks for the second
-    found = {"light": _asked(page, rules=slow), "dark": []}
+    findings = {"light": _asked(page, rules=slow), "dark": []}
     if not colours:
-        return found
+        return findings
     page.evaluate(f"(() => {{ window.looks = {LOOKS}; looks.note(); }})()")
     put_on(page, "dark")
     page.evaluate("looks.note()")
     thinned = page.evaluate("looks.thin()")
     assert thinned["changed"] == [] and thinned["looks"] > 5, thinned
-    found["dark"] = _asked(page, runOnly=["color-contrast"])
+    findings["dark"] = _asked(page, runOnly=["color-contrast"])
     put_on(page, "light")
-    found["light"] += _asked(page, runOnly=["color-contrast"])
-    return found
+    findings["light"] += _asked(page, runOnly=["color-contrast"])
+    return findings

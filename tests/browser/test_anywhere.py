@@ -66,9 +66,9 @@ def test_at_twice_the_size_nothing_sticks_out_or_overlaps(browser: Browser, base
     """Of a window on a desk half as many CSS pixels are left; phones, which have fewer, see every page."""
     with browser.page((WIDE[0] // 2, WIDE[1] // 2)) as page:
         page.open(f"{base}/{name}.html")
-        found = page.evaluate(TOO_WIDE)
-        assert found["width"] <= found["limit"], found
-        assert found["culprits"] == [] and page.evaluate(OVERLAPS) == []
+        layout = page.evaluate(TOO_WIDE)
+        assert layout["width"] <= layout["limit"], layout
+        assert layout["culprits"] == [] and page.evaluate(OVERLAPS) == []
 
 
 @pytest.mark.parametrize("base", ["file"], indirect=True)
@@ -80,13 +80,13 @@ def test_in_forced_colours_what_is_drawn_stands_out(browser: Browser, base: str,
         page.tab.emulate_media(forced_colors="active")
         try:
             page.open(f"{base}/book/{name}.html")
-            seen = page.evaluate(CONTRASTS)
+            drawn = page.evaluate(CONTRASTS)
         finally:
             page.tab.emulate_media(forced_colors="none")
-        assert seen["forced"] and min(map(len, (seen["curves"], seen["words"], seen["buttons"]))) > 5
-        assert [one for one in seen["curves"] if one[1] < 2.9] == []
-        assert [one for one in seen["words"] if one[1] < 4.5] == []
-        assert [one for one in seen["buttons"] if one[1] < 1] == []
+        assert drawn["forced"] and min(map(len, (drawn["curves"], drawn["words"], drawn["buttons"]))) > 5
+        assert [item for item in drawn["curves"] if item[1] < 2.9] == []
+        assert [item for item in drawn["words"] if item[1] < 4.5] == []
+        assert [item for item in drawn["buttons"] if item[1] < 1] == []
 
 
 def test_on_paper_nothing_is_cut(browser: Browser, html, tmp_path) -> None:

@@ -21,9 +21,9 @@ def test_rows_are_found_chosen_and_sorted(browser: Browser, base: str) -> None:
         page.open(f"{base}/book/atlas.html")
         assert len(page.evaluate(SHOWN)) == len(rows)
         page.evaluate(f"{SET}('words', 'sign filter')")
-        found = page.evaluate(SHOWN)
-        assert 3 <= len(found) < 20 and all("sign" in text.lower() and "filter" in text.lower() for text in found)
-        assert page.evaluate("document.querySelector('.ln-atlas output').textContent") == f"{len(found)} of {len(rows)}"
+        texts = page.evaluate(SHOWN)
+        assert 3 <= len(texts) < 20 and all("sign" in text.lower() and "filter" in text.lower() for text in texts)
+        assert page.evaluate("document.querySelector('.ln-atlas output').textContent") == f"{len(texts)} of {len(rows)}"
         page.evaluate(f"{SET}('words', '')")
         page.evaluate(f"{SET}('different', true)")
         assert all("Differs" in text for text in page.evaluate(SHOWN))

@@ -96,9 +96,9 @@ def run(page: Page, index: int) -> None:
 def told(page: Page) -> float:
     """Return what Python has, asked now."""
     run(page, -2)
-    said = str(page.evaluate(f"{CELLS}.at(-2).outputArea.node.innerText"))
-    assert said.startswith("Python has "), said
-    return float(said.removeprefix("Python has "))
+    output = str(page.evaluate(f"{CELLS}.at(-2).outputArea.node.innerText"))
+    assert output.startswith("Python has "), output
+    return float(output.removeprefix("Python has "))
 
 
 def test_a_chapter_in_jupyterlab_and_an_explorable_that_both_sides_move(browser: Browser, lab: str) -> None:

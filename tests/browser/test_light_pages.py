@@ -54,7 +54,7 @@ def test_every_icon_of_a_page_has_its_drawing(html: Path, name: str) -> None:
 @pytest.mark.parametrize("name", pages())
 def test_explorables_of_a_page_bring_each_script_once_and_their_values_beside_them(html: Path, name: str) -> None:
     page = (html / f"{name}.html").read_text(encoding="utf-8")
-    views = [json.loads(found["view"])["model_id"] for found in SHOWN.finditer(page)]
+    views = [json.loads(match["view"])["model_id"] for match in SHOWN.finditer(page)]
     shown = re.findall(r'explorables\.show\("(\w+)","([\w-]+)",(\{.*?\})\)</script>', page)
     assert [key for _, key, _ in shown] == views
     assert not HELD.search(page) and "_anywidget_id" not in page
@@ -83,8 +83,8 @@ def test_pages_lose_what_they_do_not_need_and_keep_the_rest(tmp_path: Path) -> N
         + kept
         + '<img alt="A" src="_images/a.png" style="width: 100%;" />'
     )
-    found = lighter(page, tmp_path)
-    assert "fontawesome" not in found and "unpkg" not in found and kept in found
-    assert found.count('style="aspect-ratio: 30 / 20; width: 100%;" loading="lazy" decoding="async" />') == 2
-    assert 'class=" ln-light" src="_images/a.png"' in found and 'src="_images/a-dark.png"' in found
-    assert lighter(found, tmp_path) == found
+    lightened = lighter(page, tmp_path)
+    assert "fontawesome" not in lightened and "unpkg" not in lightened and kept in lightened
+    assert lightened.count('style="aspect-ratio: 30 / 20; width: 100%;" loading="lazy" decoding="async" />') == 2
+    assert 'class=" ln-light" src="_images/a.png"' in lightened and 'src="_images/a-dark.png"' in lightened
+    assert lighter(lightened, tmp_path) == lightened

@@ -172,9 +172,9 @@ def test_a_page_over_http_on_a_phone_by_day_and_by_night(browser: Browser, base:
         for scheme in SCHEMES:
             put_on(page, scheme)
             assert page.evaluate(MOVING) == []
-            found = page.evaluate(TOO_WIDE)
-            assert found["width"] <= found["limit"], (scheme, found)
-            assert found["culprits"] == [], scheme
+            layout = page.evaluate(TOO_WIDE)
+            assert layout["width"] <= layout["limit"], (scheme, layout)
+            assert layout["culprits"] == [], scheme
 
 
 @pytest.mark.parametrize("name", LIVELY)
@@ -202,8 +202,8 @@ def test_without_scripts_formulas_are_drawn_and_nothing_overlaps(browser: Browse
 @pytest.mark.parametrize("base", ["http"], indirect=True)
 def test_a_page_runs_no_script_but_its_own_and_asks_nobody_else(browser: Browser, html: Path, base: str) -> None:
     moved = config()["sphinx"]["config"]["moved_pages"]
-    told = [*pages(), *moved, "search", "genindex", "py-modindex", "404"]  # beside them may lie what is being printed
-    for name in told:
+    names = [*pages(), *moved, "search", "genindex", "py-modindex", "404"]  # beside them may lie what is being printed
+    for name in names:
         text = (html / f"{name}.html").read_text("utf-8")
         assert text.count('http-equiv="Content-Security-Policy"') == 1, name
     slipped_in = "Object.assign(document.createElement('script'), {textContent: 'window.slipped = true'})"
@@ -216,7 +216,7 @@ def test_a_page_runs_no_script_but_its_own_and_asks_nobody_else(browser: Browser
         page.evaluate(elsewhere)
         page.wait_for_frames()
         assert page.evaluate("window.slipped") is None
-        assert len([said for said in page.complaints() if "Content Security Policy" in said]) >= 3
+        assert len([complaint for complaint in page.complaints() if "Content Security Policy" in complaint]) >= 3
 
 
 @pytest.mark.parametrize("base", ["file"], indirect=True)
@@ -241,9 +241,9 @@ def test_buttons_of_a_header_that_is_half_there_do_not_move_when_the_rest_comes(
     later = "document.querySelectorAll('.article-header-buttons > :not(:first-child)')"
     with browser.page(PHONE) as page:
         page.open(f"{base}/book/momentum.html")
-        whole = page.evaluate(place)
+        position = page.evaluate(place)
         page.evaluate(f"{later}.forEach((button) => {{ button.style.display = 'none'; }})")
-        assert page.evaluate(f"{later}.length") > 2 and page.evaluate(place) == whole
+        assert page.evaluate(f"{later}.length") > 2 and page.evaluate(place) == position
 
 
 @pytest.mark.parametrize("base", ["file"], indirect=True)

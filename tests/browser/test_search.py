@@ -17,7 +17,7 @@ def test_finds_are_told_in_words(browser: Browser, base: str) -> None:
     with browser.page() as page:
         page.open(f"{base}/search.html?q=where")
         page.wait_until("document.querySelectorAll('#search-results .context').length > 5")
-        found = page.evaluate(FOUND)
-    told = " ".join(f"{find['title']} {find['words']}" for find in found)
-    assert len(told) > 1000
-    assert re.findall(r"\\[a-z]+|\$", told) == []
+        finds = page.evaluate(FOUND)
+    text = " ".join(f"{find['title']} {find['words']}" for find in finds)
+    assert len(text) > 1000
+    assert re.findall(r"\\[a-z]+|\$", text) == []

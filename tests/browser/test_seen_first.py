@@ -60,8 +60,8 @@ def test_the_landing_page_shows_its_picture_and_says_its_verdict_at_once(
         page.wait_until("document.querySelector('.lossnav-explorable .ln-title')")
         bottom = "(selector) => document.querySelector(selector).getBoundingClientRect().bottom"
         assert page.evaluate(f"({bottom})('.lossnav-explorable .ln-figure')") <= FIRST
-        said = page.evaluate("document.querySelector('.lossnav-explorable .ln-title').textContent")
-        planner, count, descent = map(int, re.search(r": (\d+) of (\d+) reach .*: (\d+)\.", said).groups())
+        title = page.evaluate("document.querySelector('.lossnav-explorable .ln-title').textContent")
+        planner, count, descent = map(int, re.search(r": (\d+) of (\d+) reach .*: (\d+)\.", title).groups())
         cells = "[...document.querySelectorAll('.lossnav-explorable .ln-table tbody tr td:last-child')]"
         deep = page.evaluate(f"{cells}.map((cell) => cell.textContent)")
         assert deep[0] == f"{descent} of {count}" and deep[-1] == f"{planner} of {count}" and planner > descent
@@ -69,9 +69,9 @@ def test_the_landing_page_shows_its_picture_and_says_its_verdict_at_once(
 
 def test_the_landing_page_recommends_one_optimizer_with_the_numbers_of_its_own_page(html: Path) -> None:
     glued = re.compile(r'<span class="pasted-text">([^<]+)</span>')
-    first, whole = ((html / f"book/{name}.html").read_text(encoding="utf-8") for name in ("index", "choose"))
-    at = first.index("If you only want one")
-    assert first.index('data-explorable="Board"') < at < first.index("Seven results")
-    numbers = glued.findall(first[at:])
-    assert len(numbers) == 9 and "BallisticMatrix" in first[at:]
-    assert set(numbers) <= set(glued.findall(whole))
+    landing, chapter = ((html / f"book/{name}.html").read_text(encoding="utf-8") for name in ("index", "choose"))
+    at = landing.index("If you only want one")
+    assert landing.index('data-explorable="Board"') < at < landing.index("Seven results")
+    numbers = glued.findall(landing[at:])
+    assert len(numbers) == 9 and "BallisticMatrix" in landing[at:]
+    assert set(numbers) <= set(glued.findall(chapter))

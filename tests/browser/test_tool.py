@@ -35,8 +35,8 @@ def test_what_goes_wrong_is_seen_and_forgotten_with_the_next_page(browser: Brows
         missing, elsewhere = page.failures()
         assert "missing.png: net::ERR_FILE_NOT_FOUND" in missing
         assert elsewhere == "http://example.org/elsewhere: net::ERR_NAME_NOT_RESOLVED"
-        said = page.complaints()
-        assert "said aloud" in said and any("thrown later" in text for text in said)
+        complaints = page.complaints()
+        assert "said aloud" in complaints and any("thrown later" in text for text in complaints)
         page.open((tmp_path / "sound.html").as_uri())
         assert (page.failures(), page.complaints(), len(page.requests())) == ([], [], 1)
 

@@ -84,8 +84,8 @@ def folder(tmp_path_factory):
                 rule.zero_grad()
                 mine.loss(model(x[index]), y[index]).backward()
                 rule.step()
-        kept = {"model": model.state_dict(), "optimizer": rule.state_dict()}
-        torch.save(kept if name == "network" else model.state_dict(), place / f"{name}.pt")
+        checkpoint = {"model": model.state_dict(), "optimizer": rule.state_dict()}
+        torch.save(checkpoint if name == "network" else model.state_dict(), place / f"{name}.pt")
     torch.save(model, place / "whole.pt")
     yield place
     sys.path.remove(str(place))
@@ -98,8 +98,8 @@ def analyse(folder: Path, *words: str) -> subprocess.CompletedProcess:
 def rows_of(done: subprocess.CompletedProcess) -> dict[str, tuple[float, float]]:
     """Return the table that was printed: what was predicted and what was measured, by name."""
     assert done.returncode == 0, done.stderr
-    found = re.findall(r"^(\S.*?)  +(\S+)  +(\S+)  +\S+$", done.stdout.split("predicted")[1], re.MULTILINE)
-    return {name: (float(predicted), float(measured)) for name, predicted, measured in found}
+    rows = re.findall(r"^(\S.*?)  +(\S+)  +(\S+)  +\S+$", done.stdout.split("predicted")[1], re.MULTILINE)
+    return {name: (float(predicted), float(measured)) for name, predicted, measured in rows}
 
 
 @pytest.mark.slow

@@ -61,13 +61,13 @@ def test_help_has_examples_and_needs_no_torch():
 def test_examples_of_the_help_can_be_parsed():
     from lossnav.cli.entry import parser
 
-    found = 0
+    count = 0
     for command in ((), ("train",), ("sweep",), ("solve",), ("analyse",)):
         text = help_of(*command).stdout.replace("\\\n", " ")
         for line in re.findall(r"^  (?:torchrun .* -m )?(lossnav .*)$", text, re.MULTILINE):
             parser().parse_args(shlex.split(line)[1:])
-            found += 1
-    assert found >= 12
+            count += 1
+    assert count >= 12
 
 
 @pytest.mark.slow
@@ -125,11 +125,11 @@ def test_errors_are_one_line_with_an_exit_code(tmp_path, monkeypatch, capsys, wo
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(ln.sweep.drive, "CONNECT", 0.3)
     try:
-        found = main(words)
+        status = main(words)
     except SystemExit as leaving:  # argparse leaves by itself
-        found = leaving.code
+        status = leaving.code
     out, err = capsys.readouterr()
-    assert found == code and message in err, err
+    assert status == code and message in err, err
     assert "Traceback" not in err and out == "" and err.count("lossnav: ") <= 1
 
 
@@ -163,11 +163,11 @@ def test_interruption_is_exit_code_130(tmp_path):
 def test_solve_prints_the_library_s_answer(tmp_path):
     words = ["solve", "--gamma", 0.1, "--start=-1.2,0.8", "--points", 5, "--until", 4]
     path = ln.solve(ln.Objective(gamma=0.1), ln.losses.DoubleWell(), [-1.2, 0.8])
-    found = json.loads(lossnav(*words, "--json", cwd=tmp_path).stdout)
-    assert found["action"] == pytest.approx(path.action, rel=1e-12) and found["is_minimum"] is True
+    answer = json.loads(lossnav(*words, "--json", cwd=tmp_path).stdout)
+    assert answer["action"] == pytest.approx(path.action, rel=1e-12) and answer["is_minimum"] is True
     for name, of in (("theta", path), ("velocity", path.velocity)):
-        told = np.transpose([found[f"{name}_1"], found[f"{name}_2"]])
-        np.testing.assert_allclose(told, of(np.linspace(0, 4, 5)), rtol=1e-10)
+        printed = np.transpose([answer[f"{name}_1"], answer[f"{name}_2"]])
+        np.testing.assert_allclose(printed, of(np.linspace(0, 4, 5)), rtol=1e-10)
     text = lossnav(*words, cwd=tmp_path).stdout
     assert "certified minimum" in text and len(text.split("theta_1")[1].splitlines()) == 6
 
@@ -188,9 +188,9 @@ def test_what_cannot_be_printed_or_priced_is_one_line(words, said, capsys, recwa
 
 def test_solve_with_an_endpoint_and_a_quadratic():
     words = ["--loss", "quadratic", "--hessian", "[[2, 0], [0, 1]]", "--minimum", "1,0", "--start", "0,0"]
-    found = json.loads(lossnav("solve", *words, "--horizon", 3, "--endpoint", "0.5,0.5", "--json").stdout)
-    np.testing.assert_allclose([found["theta_1"][-1], found["theta_2"][-1]], [0.5, 0.5], atol=1e-8)
-    assert found["t"][-1] == 3
+    answer = json.loads(lossnav("solve", *words, "--horizon", 3, "--endpoint", "0.5,0.5", "--json").stdout)
+    np.testing.assert_allclose([answer["theta_1"][-1], answer["theta_2"][-1]], [0.5, 0.5], atol=1e-8)
+    assert answer["t"][-1] == 3
 
 
 @pytest.mark.slow
@@ -204,9 +204,9 @@ def test_torchrun_shares_a_run(tmp_path):
     )  # it starts Python twice
     assert pair.returncode == 0 and pair.stdout.count("epoch 2") == 1, pair.stderr
     assert fresh.lossnav(*words, "--output", "one.json", cwd=tmp_path).returncode == 0
-    two, one = (records.load(tmp_path / name).results[0] for name in ("pair.json", "one.json"))
-    assert two["settings"]["processes"] == 2
-    assert two["train_loss"] == pytest.approx(one["train_loss"], rel=1e-3)
+    shared, single = (records.load(tmp_path / name).results[0] for name in ("pair.json", "one.json"))
+    assert shared["settings"]["processes"] == 2
+    assert shared["train_loss"] == pytest.approx(single["train_loss"], rel=1e-3)
 
 
 TRAINED = {
@@ -220,7 +220,7 @@ TRAINED = {
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
     """Two epochs of each of these rules, with checkpoints; and the same in two parts."""
-    folder, found = tmp_path_factory.mktemp("trained"), {}
+    folder, results = tmp_path_factory.mktemp("trained"), {}
     for name, words in TRAINED.items():
         whole, parts = folder / f"{name}.json", folder / f"{name} parts.json"
         common = ["train", *SMALL, *words, "--quiet", "--batch-size", "30"]
@@ -228,8 +228,8 @@ def trained(tmp_path_factory):
         for epochs in ("1", "2"):
             state = ["--checkpoint", str(folder / f"{name}.ckpt"), "--resume", "--epochs", epochs]
             assert main([*common, *state, "--output", str(parts)]) == 0
-        found[name] = [records.load(path).results[0] for path in (whole, parts)]
-    return found
+        results[name] = [records.load(path).results[0] for path in (whole, parts)]
+    return results
 
 
 @pytest.mark.parametrize("name", TRAINED)

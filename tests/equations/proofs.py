@@ -15,14 +15,14 @@ def proves(test: str, root: Path) -> str:
     """Return "code" or "paper" for ``file::function`` seen from ``root``."""
     file, _, name = test.partition("::")
     library, uses = _read(root / file)
-    seen: set[str] = set()
+    visited: set[str] = set()
     left = {name}
     while left:
-        found = left.pop()
-        seen.add(found)
-        if found in library or "" in uses.get(found, ()):
+        current = left.pop()
+        visited.add(current)
+        if current in library or "" in uses.get(current, ()):
             return "code"
-        left |= uses.get(found, frozenset()) & (uses.keys() | library) - seen
+        left |= uses.get(current, frozenset()) & (uses.keys() | library) - visited
     return "paper"
 
 
@@ -41,7 +41,7 @@ def _read(path: Path) -> tuple[frozenset[str], dict[str, frozenset[str]]]:
             uses[node.name] = frozenset(names - {node.name})
         elif isinstance(node, (ast.Assign, ast.AnnAssign)):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            for target in (part.id for whole in targets for part in ast.walk(whole) if isinstance(part, ast.Name)):
+            for target in (part.id for tree in targets for part in ast.walk(tree) if isinstance(part, ast.Name)):
                 uses[target] = uses.get(target, frozenset()) | frozenset(names)
     return frozenset(library), uses
 

@@ -43,8 +43,8 @@ def care(h, m, c, k, gamma):
 def decaying(h, m, c, k, gamma):
     """Return the two roots s with Re s < γ/2 of mP² − cP + kh, P = s(s − γ), by numpy's companion matrix."""
     square = np.poly1d([1.0, -gamma, 0.0])
-    found = (square**2 * m - square * c + k * h).roots
-    return found[np.argsort(found.real)[:2]]
+    roots = (square**2 * m - square * c + k * h).roots
+    return roots[np.argsort(roots.real)[:2]]
 
 
 # ------------------------------------------------------------------------------------------------------- acceleration
@@ -63,9 +63,9 @@ def test_the_equations_are_those_of_sympys_calculus_of_variations():
         height = loss.expression(np.array([x(t)], dtype=object))
         (wanted,) = euler_equations(sympy.exp(-gamma * t) * (motion + k * height), x(t), t)
         derived = ln.euler_lagrange(ln.Objective(k=0.7, gamma=0.5, price=price), loss)
-        (found,) = derived.equations
+        (equation,) = derived.equations
         # one side up to a factor: the equations are balances
-        gap = sympy.expand(sympy.simplify(wanted.lhs * sympy.exp(gamma * t))) - (found.rhs - found.lhs)
+        gap = sympy.expand(sympy.simplify(wanted.lhs * sympy.exp(gamma * t))) - (equation.rhs - equation.lhs)
         path = sympy.sin(3 * t) + t**2 / 7
         values = [complex(gap.subs(x(t), path).doit().subs(t, at)) for at in (0.1, 0.7, 2.3)]
         assert np.max(np.abs(values)) < 1e-9
@@ -106,9 +106,9 @@ def test_one_map_takes_rates_of_the_limit_to_those_of_the_optimum():
     price, gamma, kh = (0.3, 0.7, 1.1), 0.8, 1.4
     q = np.roots([price[2], -price[1], price[0], -kh]) / gamma
     drift = np.diag([1.0, 1.0], 1) - np.eye(3) * gamma / 2
-    push = np.array([[0.0], [0.0], [1.0]])
-    V = scipy.linalg.solve_continuous_are(drift, push, np.diag([kh, price[0], price[1]]), [[price[2]]])
-    closed = np.poly(np.diag([1.0, 1.0], 1) - push @ (push.T @ V) / price[2])
+    control = np.array([[0.0], [0.0], [1.0]])
+    V = scipy.linalg.solve_continuous_are(drift, control, np.diag([kh, price[0], price[1]]), [[price[2]]])
+    closed = np.poly(np.diag([1.0, 1.0], 1) - control @ (control.T @ V) / price[2])
     np.testing.assert_allclose(np.poly(-patience(q.astype(complex), gamma)).real, closed, rtol=1e-9)
 
 
@@ -157,15 +157,15 @@ def test_one_metric_for_both_prices():
     rng = np.random.default_rng(3)
     for gamma in (0.0, 0.7):
         a, b = rng.normal(size=(2, 3, 3))
-        H, G, one, zero = a @ a.T + 0.1 * np.eye(3), b @ b.T + 0.3 * np.eye(3), np.eye(3), np.zeros((3, 3))
+        H, G, eye, zero = a @ a.T + 0.1 * np.eye(3), b @ b.T + 0.3 * np.eye(3), np.eye(3), np.zeros((3, 3))
         m, c = 0.4, 1.3
-        drift = np.block([[zero, one], [zero, zero]]) - np.eye(6) * gamma / 2
-        push, cost = np.vstack([zero, one]), np.block([[H, zero], [zero, c * G]])
-        V = scipy.linalg.solve_continuous_are(drift, push, cost, m * G)
+        drift = np.block([[zero, eye], [zero, zero]]) - np.eye(6) * gamma / 2
+        control, cost = np.vstack([zero, eye]), np.block([[H, zero], [zero, c * G]])
+        V = scipy.linalg.solve_continuous_are(drift, control, cost, m * G)
         objective, bowl = heavy(m, c, gamma=gamma, metric=G), ln.losses.Quadratic(H, minimum=np.ones(3))
         x, v = rng.normal(size=(2, 3))
         state = np.concatenate([x, v])
-        law = -np.linalg.solve(m * G, push.T @ V @ state)
+        law = -np.linalg.solve(m * G, control.T @ V @ state)
         np.testing.assert_allclose(ln.optimal_acceleration(objective, bowl, 1 + x, v), law, rtol=1e-9)
         assert ln.value(objective, bowl, 1 + x, velocity0=v) == pytest.approx(state @ V @ state / 2, rel=1e-10)
         best = -np.linalg.solve(V[3:, 3:], V[3:, :3] @ x)
@@ -198,8 +198,8 @@ def test_a_swing_begins_at_one_curvature_whatever_the_patience(gamma, rate):
 def test_patience_damps_a_swing():
     """W4: overshoot from rest with c = 0, read off solved paths; and ζ ≥ 1/√2 at γ = 0, by random search."""
     bowl, t = ln.losses.Quadratic([[1.0]], minimum=[0.0]), np.linspace(0, 60, 2001)
-    found = [-100 * ln.solve(heavy(gamma=g), bowl, [1.0])(t).min() for g in (0.0, 1.0, 2.0, 4.0, 8.0)]
-    np.testing.assert_allclose(found, [4.3, 22.1, 50.6, 82.4, 95.2], atol=0.06)
+    overshoots = [-100 * ln.solve(heavy(gamma=g), bowl, [1.0])(t).min() for g in (0.0, 1.0, 2.0, 4.0, 8.0)]
+    np.testing.assert_allclose(overshoots, [4.3, 22.1, 50.6, 82.4, 95.2], atol=0.06)
     for h, m, c, k, _ in draws(4, 300):
         kappa, friction = acceleration_gains(heavy(m, c, k), h)
         assert friction / 2 / np.sqrt(kappa * h) >= np.sqrt(0.5) - 1e-12
@@ -222,12 +222,12 @@ def test_a_plan_is_one_of_a_kind_above_a_sharp_curvature():
 
 def test_the_first_effect_of_patience_is_a_look_ahead():
     """W6 on a double well: the optimum by direct minimisation against three equations, as γ doubles."""
-    slope, bend = lambda x: x * (x * x - 1) - 0.1, lambda x: 3 * x * x - 1
+    gradient, curvature = lambda x: x * (x * x - 1) - 0.1, lambda x: 3 * x * x - 1
     M, nu, t = 1.0, 0.4, np.linspace(0, 5, 1001)
     laws = {
-        "ball": lambda g, x, v: -(nu * v + slope(x)) / M,
-        "Hessian": lambda g, x, v: -((nu + 2 * bend(x) / g) * v + slope(x)) / (M + nu / g),
-        "look-ahead": lambda g, x, v: -(nu * v + slope(x + 2 * v / g)) / (M + nu / g),
+        "ball": lambda g, x, v: -(nu * v + gradient(x)) / M,
+        "Hessian": lambda g, x, v: -((nu + 2 * curvature(x) / g) * v + gradient(x)) / (M + nu / g),
+        "look-ahead": lambda g, x, v: -(nu * v + gradient(x + 2 * v / g)) / (M + nu / g),
     }
     errors = {name: [] for name in laws}
     for gamma in (40.0, 80.0):
@@ -235,12 +235,12 @@ def test_the_first_effect_of_patience_is_a_look_ahead():
         for count in (2800, 5600):
             grid = np.linspace(0, 7, count + 1)
             guess = _run(lambda x, v, g=gamma: laws["Hessian"](g, x, v), -1.6, grid)
-            paths.append(priced(lambda x: x**4 / 4 - x**2 / 2 - 0.1 * x, slope, bend, guess, horizon=7.0, gamma=gamma,
-                                m=M / gamma**2, c=nu / gamma, k=1.0)[:: count // 1400])  # fmt: skip
+            paths.append(priced(lambda x: x**4 / 4 - x**2 / 2 - 0.1 * x, gradient, curvature, guess, horizon=7.0,
+                                gamma=gamma, m=M / gamma**2, c=nu / gamma, k=1.0)[:: count // 1400])  # fmt: skip
         best = paths[1] + (paths[1] - paths[0]) / 3
         for name, law in laws.items():
-            other = _run(lambda x, v, g=gamma, law=law: law(g, x, v), -1.6, t)
-            errors[name].append(np.max(np.abs(best[:1001] - other)))
+            path = _run(lambda x, v, g=gamma, law=law: law(g, x, v), -1.6, t)
+            errors[name].append(np.max(np.abs(best[:1001] - path)))
     np.testing.assert_allclose(errors["ball"], [0.63, 0.29], rtol=0.03)
     np.testing.assert_allclose(errors["Hessian"], [0.056, 0.011], rtol=0.06)
     np.testing.assert_allclose(errors["look-ahead"], [0.0030, 0.00073], rtol=0.06)
@@ -351,8 +351,8 @@ def test_what_the_memory_of_a_coordinate_becomes():
         assert np.log(f2 / f1) / ratio == pytest.approx(0.25) and np.log(k2 / f2 / (k1 / f1)) / ratio == pytest.approx(
             -0.75
         )
-    found = [float(acceleration_step(heavy(0.1, 1.0), h, 0.1).beta) for h in (0.01, 1.0, 100.0)]
-    np.testing.assert_allclose(found, [0.72, 0.66, 0.34], atol=0.006)
+    betas = [float(acceleration_step(heavy(0.1, 1.0), h, 0.1).beta) for h in (0.01, 1.0, 100.0)]
+    np.testing.assert_allclose(betas, [0.72, 0.66, 0.34], atol=0.006)
     constant, mu = np.exp(-0.1 / np.sqrt(0.1)), 1e-4
     kappa, friction = acceleration_gains(heavy(0.1, 1.0), mu / 0.1)
     assert friction * np.sqrt(0.1) == pytest.approx(1 + np.sqrt(mu), rel=1e-4) and constant == pytest.approx(
@@ -368,12 +368,12 @@ def test_regret_and_when_momentum_pays():
     bowl = ln.losses.Quadratic([[2.0, 0.3], [0.3, 1.0]], minimum=[0.0, 0.0])
     for gamma in (0.0, 0.7):
         objective = heavy(0.3, 1.0, gamma=gamma, metric=[[1.5, 0.2], [0.2, 1.0]])
-        found = ln.regret(path(t), objective, bowl, dt=t[1])
+        regret = ln.regret(path(t), objective, bowl, dt=t[1])
         curve, fine = scipy.interpolate.CubicSpline(t, path(t)), np.linspace(0, 10, 40001)
         rate = objective.kinetic(curve(fine), curve(fine, 1), curve(fine, 2)) + bowl.value(curve(fine))
         ends = [ln.value(objective, bowl, curve(s), velocity0=curve(s, 1)) for s in (0.0, 10.0)]
         wanted = np.trapezoid(np.exp(-gamma * fine) * rate, fine) + np.exp(-gamma * 10) * ends[1] - ends[0]
-        assert found.total == pytest.approx(wanted, rel=1e-5) and found.floor < 1e-4
+        assert regret.total == pytest.approx(wanted, rel=1e-5) and regret.floor < 1e-4
     for m, ratio in ((0.1, 0.989), (0.25, 0.974), (1.0, 0.938), (10.0, 0.869)):
         best = ln.value(heavy(m, 1.0), ln.losses.Quadratic([[1.0]], minimum=[0.0]), [1.0], velocity0="free")
         alone = scipy.optimize.minimize_scalar(
@@ -402,7 +402,7 @@ def _linear(matrix, push, t):
     """Return y(t) of ẏ = matrix·y + push from 0, by matrix exponentials."""
     flow = np.zeros((3, 3))
     flow[:2, :2], flow[:2, 2] = matrix, push
-    return np.array([scipy.linalg.expm(flow * one)[:2, 2] for one in t])
+    return np.array([scipy.linalg.expm(flow * time)[:2, 2] for time in t])
 
 
 # ------------------------------------------------------------------------------------------------------ prices of speed
@@ -424,9 +424,9 @@ def cheapest(price, loss, x0, gamma, horizon, count, *, bound=None, toll=0.0, st
         forth, back = z.reshape(2, count, dim) if toll else (z.reshape(count, dim), 0.0)
         v = forth - back
         x = np.vstack([x0, x0 + dt * np.cumsum(v, axis=0)])
-        cost, push = price(v)
-        height, slope = loss(x)
-        pull = dt * np.cumsum((at[:, None] * slope)[:0:-1], axis=0)[::-1] + inner[:, None] * push
+        cost, momentum = price(v)
+        height, gradient = loss(x)
+        pull = dt * np.cumsum((at[:, None] * gradient)[:0:-1], axis=0)[::-1] + inner[:, None] * momentum
         J = inner @ cost.sum(axis=1) + at @ height
         if not toll:
             return J, pull.ravel()
@@ -461,8 +461,8 @@ def test_regret_is_a_bregman_divergence(price):
     speed = np.repeat(np.diff(path, axis=0) / t[1], 100, axis=0)
     running = (np.exp(-0.5 * middle) * (price.value(speed) + 1.2 * bowl.value(place))).sum() * fine[1]
     wanted = running + np.exp(-6.0) * ln.value(objective, bowl, path[-1]) - ln.value(objective, bowl, path[0])
-    found = ln.regret(path, objective, bowl, dt=t[1])
-    assert found.total == pytest.approx(wanted, rel=1e-5) and found.floor < 1e-3 < found.relative
+    regret = ln.regret(path, objective, bowl, dt=t[1])
+    assert regret.total == pytest.approx(wanted, rel=1e-5) and regret.floor < 1e-3 < regret.relative
     with pytest.raises(ValueError, match="dt"):
         ln.regret(path, objective, bowl)
 
@@ -484,8 +484,8 @@ def test_overdamped_it_is_steepest_descent_with_a_look_ahead():
 def test_without_a_discount_cost_is_a_length():
     """W14 for φ = |v|³/3 on a quartic bowl: φ*(V′) = kL, whose integral is the directly minimised J."""
     price = P.Power(3.0)
-    slope = lambda x: scipy.optimize.brentq(lambda p: float(price.conjugate([p])) - x**2 / 2 - x**4 / 4, 0, 10)
-    wanted = quad(slope, 0, 1.2)[0]
+    gradient = lambda x: scipy.optimize.brentq(lambda p: float(price.conjugate([p])) - x**2 / 2 - x**4 / 4, 0, 10)
+    wanted = quad(gradient, 0, 1.2)[0]
     loss = lambda x: ((x**2 / 2 + x**4 / 4)[:, 0], x + x**3)
     motion = lambda v: (np.abs(v) ** 3 / 3, v * np.abs(v))
     t = lambda n: (np.arange(n) + 0.5) * 8 / n
@@ -499,9 +499,9 @@ def test_powers_that_match_have_one_rate(p, gamma, eta):
     r = scipy.optimize.brentq(lambda r: (p - 1) * r**p + gamma * r ** (p - 1) - eta, 1e-9, 50)
     price = P.Power(p, eta)
     for x in (0.3, 1.0, 4.0):
-        V, slope = r ** (p - 1) / (p * eta) * x**p, r ** (p - 1) / eta * x ** (p - 1)
-        assert gamma * V == pytest.approx(x**p / p - float(price.conjugate([slope])), abs=1e-9 * x**p)
-        assert float(price.velocity([-slope])[0]) == pytest.approx(-r * x)
+        V, gradient = r ** (p - 1) / (p * eta) * x**p, r ** (p - 1) / eta * x ** (p - 1)
+        assert gamma * V == pytest.approx(x**p / p - float(price.conjugate([gradient])), abs=1e-9 * x**p)
+        assert float(price.velocity([-gradient])[0]) == pytest.approx(-r * x)
     motion = lambda v: (np.abs(v) ** p / (p * eta), np.abs(v) ** (p - 1) * np.sign(v) / eta)
     loss = lambda x: ((np.abs(x) ** p / p)[:, 0], np.abs(x) ** (p - 1) * np.sign(x))
     horizon, t = 8 / r, lambda n: np.arange(n) * 8 / r / n
@@ -564,9 +564,9 @@ def test_under_a_largest_speed_signs_are_optimal_on_separable_losses_alone():
         law = lambda t, gaps=gaps: gaps[min(int(t * 4), 7)]
         assert _open(law, h, x0, 0.7) > V
     H, x0 = COUPLED, np.array([0.945, -0.705])
-    still = lambda v: (0 * v, 0 * v)
+    free = lambda v: (0 * v, 0 * v)
     for gamma, span, low, high in ((0.0, 6.0, 1.04, 1.05), (20.0, 1.0, 0.999, 1.002)):
-        less = richardson(lambda n, g=gamma, s=span: cheapest(still, bowl_of(H), x0, g, s, n, bound=1.0), 80)
+        less = richardson(lambda n, g=gamma, s=span: cheapest(free, bowl_of(H), x0, g, s, n, bound=1.0), 80)
         assert low < _simulated(lambda x: -np.sign(H @ x), H, x0, gamma, span, lambda v: 0.0) / less < high
     with pytest.raises(ValueError, match="overdamped"):
         ln.update(ln.Objective(price=P.Norm("linf", limit=1.0)), H @ x0, H, 0.1)
@@ -667,9 +667,9 @@ def test_a_linear_price_is_paid_in_one_jump():
 def test_fixed_steps_chatter_where_the_exact_one_does_not():
     """W20: sign descent with steps ρΔt stays at an amplitude of ρΔt about the minimum; the exact step arrives."""
     objective, x, y = ln.Objective(price=P.Norm("linf", limit=1.0)), 0.55, np.array([0.55])
-    seen = []
+    distances = []
     for _ in range(50):
         x -= 0.1 * np.sign(x)
         y = y + ln.update(objective, 3 * y, [[3.0]], 0.1)
-        seen.append(abs(x))
-    assert y[0] == 0.0 and min(seen[10:]) > 0.04 and max(seen[10:]) < 0.1
+        distances.append(abs(x))
+    assert y[0] == 0.0 and min(distances[10:]) > 0.04 and max(distances[10:]) < 0.1

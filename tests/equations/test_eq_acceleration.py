@@ -35,17 +35,17 @@ def test_general_discounting_symbolically():
     assert sp.simplify(acceleration_ - wanted) == 0
     # only e^{−Γ}/η and ηk matter: another η with the same two gives the same motion
     g = sp.Function("g")(t)
-    other = euler_lagrange(
+    rescaled = euler_lagrange(
         sp.exp(-Gamma) * g * (theta.diff(t) ** 2 / (2 * eta * g) + (k / g) * L(theta))
     )  # η → ηg, e^{−Γ} → e^{−Γ}g, k → k/g
-    assert sp.simplify(other - wanted) == 0
+    assert sp.simplify(rescaled - wanted) == 0
 
 
 def test_any_second_order_method_has_a_lagrangian():
     d, b = sp.Function("d")(t), sp.Function("b")(t)
     D = sp.Function("D")(t)  # ∫d
-    found = euler_lagrange(sp.exp(D) * (theta.diff(t) ** 2 / 2 - b * L(theta))).subs(D.diff(t), d)
-    assert sp.simplify(found + d * theta.diff(t) + b * slope()) == 0
+    motion = euler_lagrange(sp.exp(D) * (theta.diff(t) ** 2 / 2 - b * L(theta))).subs(D.diff(t), d)
+    assert sp.simplify(motion + d * theta.diff(t) + b * slope()) == 0
 
 
 def test_nesterov_and_bregman_lagrangians_symbolically():
@@ -78,17 +78,17 @@ def test_signs_of_navigation_turn_into_those_of_the_heavy_ball_only_together():
 
 @pytest.mark.parametrize(("h", "c", "T"), [(2.0, 0.6, 1.0), (2.0, 0.6, 5.0), (1.0, 3.0, 9.0), (0.5, 0.0, 4.0)])
 def test_heavy_balls_second_variation(h, c, T):
-    found = acceleration.lowest_variation(lambda s: np.exp(c * s), h, 0.0, T)
-    assert found == pytest.approx((np.pi / T) ** 2 + c**2 / 4 - h, abs=1e-3 * (1 + (np.pi / T) ** 2))
-    assert (found < 0) == (acceleration.conjugate_time(h, c) < T)
+    lowest = acceleration.lowest_variation(lambda s: np.exp(c * s), h, 0.0, T)
+    assert lowest == pytest.approx((np.pi / T) ** 2 + c**2 / 4 - h, abs=1e-3 * (1 + (np.pi / T) ** 2))
+    assert (lowest < 0) == (acceleration.conjugate_time(h, c) < T)
 
 
 def test_nesterovs_second_variation():
     """With a free first value and x(T) = 0 the modes are J₁(z s/T)/s: (s³x')' = −z²s³x/T²."""
     for h, T in ((1.0, 2.0), (1.0, 6.0), (4.0, 1.9)):
         end = acceleration.conjugate_time(h)
-        found = acceleration.lowest_variation(lambda s: s**3, h, 0.0, T, free_start=True)
-        assert found == pytest.approx(h * ((end / T) ** 2 - 1), abs=2e-4 * h * (1 + (end / T) ** 2))
+        lowest = acceleration.lowest_variation(lambda s: s**3, h, 0.0, T, free_start=True)
+        assert lowest == pytest.approx(h * ((end / T) ** 2 - 1), abs=2e-4 * h * (1 + (end / T) ** 2))
     flat = jnp_zeros(0, 1)[0]  # J₀' = −J₁: its first zero is that of J₁, computed another way
     assert acceleration.conjugate_time(1.0) == pytest.approx(flat, rel=1e-12)
 
@@ -103,9 +103,9 @@ def test_with_a_free_end_the_minimiser_climbs():
     for i in range(n):
         quad[i : i + 2, i : i + 2] += np.array([[1, -1], [-1, 1]]) / step - h * step * np.array([[2, 1], [1, 2]]) / 6
     assert np.linalg.eigvalsh(quad[1:, 1:])[0] > 0  # a minimum, not only stationary
-    found = np.append(1.0, np.linalg.solve(quad[1:, 1:], -quad[1:, 0]))
-    np.testing.assert_allclose(found, np.cos(omega * (T - s)) / np.cos(omega * T), rtol=1e-5)
-    assert found[-1] > 3  # while the ball that is let go would have fallen
+    path = np.append(1.0, np.linalg.solve(quad[1:, 1:], -quad[1:, 0]))
+    np.testing.assert_allclose(path, np.cos(omega * (T - s)) / np.cos(omega * T), rtol=1e-5)
+    assert path[-1] > 3  # while the ball that is let go would have fallen
     # the causal path, let go at rest, is not even stationary: its condition at the free end fails
     assert abs((quad @ np.cos(omega * s))[-1]) > 0.5
 
@@ -126,9 +126,9 @@ def test_momentum_is_optimal_for_another_price_on_any_path():
     for gamma, fall in ((lambda q: 0.8 + 0 * q, lambda q: 0 * q), (lambda q: 3 / q, lambda q: -3 / q**2)):
         place, speed, turn = path(s)
         g, friction = loss.gradient(place), gamma(s)
-        bend = np.einsum("ni,nij,nj->n", speed, loss.hessian(place), speed)
+        curvature = np.einsum("ni,nij,nj->n", speed, loss.hessian(place), speed)
         running = (
-            0.5 * np.sum(turn**2 + g**2, axis=1) - bend - fall(s) * loss.value(place)
+            0.5 * np.sum(turn**2 + g**2, axis=1) - curvature - fall(s) * loss.value(place)
             + 0.5 * (friction**2 - fall(s)) * np.sum(speed**2, axis=1)
         )  # fmt: skip
         charges = []
@@ -158,8 +158,8 @@ def test_one_curvature_can_be_walked_by_a_heavy_ball_and_two_can_not():
 
     # a ball has the force w·h: ask for r² − Γr + wh = 0 where r² + γr = h, of two curvatures with different h/r
     equations = [-(G + gamma) * rate + (1 + w) * h for rate, h in ((r1, h1), (r2, h2))]
-    found = sp.solve(equations, [G, w], dict=True)
-    assert found == [{G: -gamma, w: -1}]  # navigation's own equation, and no ball
+    solutions = sp.solve(equations, [G, w], dict=True)
+    assert solutions == [{G: -gamma, w: -1}]  # navigation's own equation, and no ball
 
 
 @pytest.mark.parametrize("gamma", [0.0, 0.7])
@@ -215,10 +215,10 @@ def test_on_a_double_well_its_minimiser_tends_to_the_heavy_ball():
 
         times = np.linspace(0, horizon, 1201)
         place, speed = rolled(times)
-        pull, bend = ball(0.0, [place, speed])[1], 12 * place**2 - 4
-        guess = np.array([place, speed, pull, -friction * pull - bend * speed])
-        found = solve_bvp(rates, ends, times, guess, tol=1e-5, max_nodes=40_000)
-        assert found.success
+        pull, curvature = ball(0.0, [place, speed])[1], 12 * place**2 - 4
+        guess = np.array([place, speed, pull, -friction * pull - curvature * speed])
+        solution = solve_bvp(rates, ends, times, guess, tol=1e-5, max_nodes=40_000)
+        assert solution.success
         watched = np.linspace(0, 4, 401)
-        gaps.append(np.max(np.abs(found.sol(watched)[0] - rolled(watched)[0])))
+        gaps.append(np.max(np.abs(solution.sol(watched)[0] - rolled(watched)[0])))
     assert gaps[1] < 0.06 and 1.7 < gaps[0] / gaps[1] < 2.1

@@ -130,10 +130,10 @@ def euler_maruyama(around: str) -> tuple[np.ndarray, ...]:
     rng = np.random.default_rng(2)
     hessian, g, noise, tau, dt = spd(rng, 3, low=0.5), np.array([0.7, -0.3, 1.1]), 0.4, 0.8, 0.004
     z = np.zeros((4000, 3))
-    push = g if around == "minimum" else np.zeros(3)
+    offset = g if around == "minimum" else np.zeros(3)
     shots, last = [], 6.0 / np.linalg.eigvalsh(hessian)[0] * tau
     for n in range(int(last / dt) + 400):
-        z = z - dt / tau * (z @ hessian + push) + math.sqrt(2 * noise / tau * dt) * rng.normal(size=z.shape)
+        z = z - dt / tau * (z @ hessian + offset) + math.sqrt(2 * noise / tau * dt) * rng.normal(size=z.shape)
         if n * dt > last and n % 100 == 0:
             shots.append(z.copy())
     return hessian, g, np.array([noise]), np.concatenate(shots)
@@ -142,8 +142,8 @@ def euler_maruyama(around: str) -> tuple[np.ndarray, ...]:
 def test_quadratic_model_from_mean_and_covariance_of_gradients() -> None:
     """Eq. 133: the statistics of observed gradients predict the loss away from θ, with c = 1/D."""
     hessian, g, noise, z = euler_maruyama("current")
-    seen = g + z @ hessian
-    mean, covariance = seen.mean(axis=0), np.cov(seen, rowvar=False)
+    gradients = g + z @ hessian
+    mean, covariance = gradients.mean(axis=0), np.cov(gradients, rowvar=False)
     away = np.random.default_rng(3).normal(size=(20, 3))
     true = away @ g + np.einsum("ni,ij,nj->n", away, hessian, away) / 2
     guess = away @ mean + np.einsum("ni,ij,nj->n", away, covariance / noise[0], away) / 2
@@ -172,9 +172,9 @@ def test_gradient_at_hidden_weights() -> None:
     def loss(x: np.ndarray) -> float:
         return float(x @ g + x @ hessian @ x / 2)
 
-    for x, seen in zip(run.positions[0], run.gradients[0], strict=True):
-        slope = [(loss(x + 1e-4 * e) - loss(x - 1e-4 * e)) / 2e-4 for e in np.eye(3)]
-        np.testing.assert_allclose(seen, slope, atol=1e-7)
+    for x, gradient in zip(run.positions[0], run.gradients[0], strict=True):
+        expected = [(loss(x + 1e-4 * e) - loss(x - 1e-4 * e)) / 2e-4 for e in np.eye(3)]
+        np.testing.assert_allclose(gradient, expected, atol=1e-7)
 
 
 def test_stationary_law_of_the_hidden_weights() -> None:
@@ -190,13 +190,13 @@ def test_stationary_law_of_the_hidden_weights() -> None:
 def test_covariance_of_gradients_is_proportional_to_the_hessian() -> None:
     """Eq. 137, in small steps; with a drift along the whole gradient the covariance stays and the mean is zero."""
     hessian, g, noise, z = euler_maruyama("current")
-    seen = g + z @ hessian
-    assert np.max(np.abs(np.cov(seen, rowvar=False) - noise[0] * hessian)) < 0.04 * noise[0] * np.max(hessian)
-    np.testing.assert_allclose(seen.mean(axis=0), g, atol=0.02)
+    gradients = g + z @ hessian
+    assert np.max(np.abs(np.cov(gradients, rowvar=False) - noise[0] * hessian)) < 0.04 * noise[0] * np.max(hessian)
+    np.testing.assert_allclose(gradients.mean(axis=0), g, atol=0.02)
     *_, z = euler_maruyama("minimum")
-    seen = g + z @ hessian
-    assert np.max(np.abs(np.cov(seen, rowvar=False) - noise[0] * hessian)) < 0.04 * noise[0] * np.max(hessian)
-    np.testing.assert_allclose(seen.mean(axis=0), 0.0, atol=0.02)
+    gradients = g + z @ hessian
+    assert np.max(np.abs(np.cov(gradients, rowvar=False) - noise[0] * hessian)) < 0.04 * noise[0] * np.max(hessian)
+    np.testing.assert_allclose(gradients.mean(axis=0), 0.0, atol=0.02)
 
 
 # --- the posterior and the equations of motion
@@ -209,13 +209,13 @@ def test_surprise_is_minus_the_log_of_the_densities(kind: str) -> None:
 
     def by_densities(m: float, v: float, dm: float, dv: float, g: float, q: float) -> float:
         if kind == "exact":
-            seen = scipy.stats.norm.logpdf(g, m, math.sqrt(v))
+            log_likelihood = scipy.stats.norm.logpdf(g, m, math.sqrt(v))
         else:
-            seen = scipy.stats.norm.logpdf(g, m, 0.7) + scipy.stats.norm.logpdf(q, v, 0.9)
+            log_likelihood = scipy.stats.norm.logpdf(g, m, 0.7) + scipy.stats.norm.logpdf(q, v, 0.9)
         moves = ((m, dm, 0.2, 1.1), (v, dv, 0.1, 0.5))
         prior = [scipy.stats.norm.logpdf(x + d * dt, x * (1 - a * dt), s * math.sqrt(dt)) for x, d, a, s in moves]
         flat = [scipy.stats.norm.logpdf(0.0, 0.0, s * math.sqrt(dt)) for *_, s in moves]
-        return -seen - (sum(prior) - sum(flat)) / dt
+        return -log_likelihood - (sum(prior) - sum(flat)) / dt
 
     def by_library(m: float, v: float, dm: float, dv: float, g: float, q: float) -> float:
         data = (g, None) if kind == "exact" else (g, q)
@@ -278,11 +278,11 @@ def minimise_directly(kind: str, start: np.ndarray, horizon: float, count: int) 
     there = dict(zip(SPEED, [(y - x) / h for x, y in zip(a, b, strict=True)], strict=True))
     there |= dict(zip(STATE, [(y + x) / 2 for x, y in zip(a, b, strict=True)], strict=True))
     cell = (h * sympy.exp(-GAMMA * middle) * lagrangian(kind)).subs(there).subs(NUMBERS)
-    both = [*a, *b]
-    slope = [cell.diff(x) for x in both]
-    names = (*both, h, middle, G, Q)
-    value, pull = sympy.lambdify(names, cell), sympy.lambdify(names, slope)
-    bend = sympy.lambdify(names, [p.diff(x) for p in slope for x in both])
+    ends = [*a, *b]
+    partials = [cell.diff(x) for x in ends]
+    names = (*ends, h, middle, G, Q)
+    value, pull = sympy.lambdify(names, cell), sympy.lambdify(names, partials)
+    second_partials = sympy.lambdify(names, [p.diff(x) for p in partials for x in ends])
     dt = horizon / count
     middles = dt * (np.arange(count) + 0.5)
     data = (dt, middles, seen_gradient(middles), seen_square(middles))
@@ -297,7 +297,7 @@ def minimise_directly(kind: str, start: np.ndarray, horizon: float, count: int) 
         gradient = np.zeros(3 * (count + 1))
         np.add.at(gradient, places.ravel(), spread(pull(*cells)))
         rows, columns = np.repeat(places, 6, axis=1).ravel(), np.tile(places, (1, 6)).ravel()
-        hessian = scipy.sparse.csc_matrix((spread(bend(*cells)), (rows, columns)))
+        hessian = scipy.sparse.csc_matrix((spread(second_partials(*cells)), (rows, columns)))
         step = np.zeros(3 * (count + 1))
         step[3:] = -scipy.sparse.linalg.spsolve(hessian[3:, 3:].tocsc(), gradient[3:])
         while np.any(x[:, 2] + step[2::3] <= 0):

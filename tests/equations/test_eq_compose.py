@@ -51,8 +51,8 @@ def test_where_nothing_asks_to_hold_a_growing_direction_the_least_root_is_meant(
     taken = -float(rule([1.0], rule.init([0.0]), [0.0])[0][0])
     least, stabilising = (1 / (gamma - growth + P + 1) for P in (0.0, 2 * growth - gamma))
     assert taken == pytest.approx(least, rel=1e-9) and taken == pytest.approx(1 / 1.2, rel=1e-9)
-    found = scipy.optimize.minimize_scalar(cost, bounds=(0.1, 2.0), method="bounded", options={"xatol": 1e-6}).x
-    assert found == pytest.approx(least, rel=1e-4) and cost(stabilising) > cost(least) + 0.01
+    best = scipy.optimize.minimize_scalar(cost, bounds=(0.1, 2.0), method="bounded", options={"xatol": 1e-6}).x
+    assert best == pytest.approx(least, rel=1e-4) and cost(stabilising) > cost(least) + 0.01
 
     backward = scipy.integrate.solve_ivp(lambda _, P: (2 * growth - gamma) * P - P**2, (0, 60), [0.0]).y[0, -1]
     assert backward == 0.0  # a free end begins at zero, and stays there
@@ -81,9 +81,9 @@ def test_at_the_edge_a_negative_definite_root_is_not_enough():
     P, share = -gamma / 2, 1 / (gamma / 2 + fading)
 
     def law(t, y):
-        push = -P * y[0] - share * np.exp(-fading * t)
-        running = (push**2 - (gamma * y[0] / 2) ** 2) / 2 + np.exp(-fading * t) * y[0]
-        return [push, np.exp(-gamma * t) * running]
+        velocity = -P * y[0] - share * np.exp(-fading * t)
+        running = (velocity**2 - (gamma * y[0] / 2) ** 2) / 2 + np.exp(-fading * t) * y[0]
+        return [velocity, np.exp(-gamma * t) * running]
 
     run = scipy.integrate.solve_ivp(law, (0, 40), [0.0, 0.0], rtol=1e-10, atol=1e-12).y[1]
 
@@ -218,15 +218,15 @@ def test_a_deadline_is_a_schedule_of_its_own_in_each_coordinate(gamma, h, left):
     S = np.sqrt(gamma**2 / 4 + ETA * K * h)
     closed = ETA * K * np.sinh(S * left) / (S * np.cosh(S * left) + gamma / 2 * np.sinh(S * left))
     assert gain == pytest.approx(closed, rel=1e-12)
-    found = []
+    velocities = []
     for count in (1000, 2000):
         path = quadratic(
             np.array([[h]]), np.array([-m / h]), np.zeros(1), horizon=left, count=count, eta=ETA, k=K, gamma=gamma
         )
         dt = left / count
         x = path.positions[:4, 0]
-        found.append((-11 * x[0] + 18 * x[1] - 9 * x[2] + 2 * x[3]) / (6 * dt))
-    assert found[1] + (found[1] - found[0]) / 3 == pytest.approx(-gain * m, rel=1e-5)
+        velocities.append((-11 * x[0] + 18 * x[1] - 9 * x[2] + 2 * x[3]) / (6 * dt))
+    assert velocities[1] + (velocities[1] - velocities[0]) / 3 == pytest.approx(-gain * m, rel=1e-5)
 
 
 def test_flat_directions_decay_linearly_and_steep_ones_only_at_the_end():
@@ -243,18 +243,18 @@ def test_flat_directions_decay_linearly_and_steep_ones_only_at_the_end():
 def test_under_a_prior_the_best_step_is_the_noiseless_one_on_the_shrunk_mean():
     """E J over posterior draws (prior draws, weighted by their likelihood), minimised as a path."""
     rng = np.random.default_rng(3)
-    prior, noise, n, seen, h = 0.8, 2.0, 4, 0.9, 1.2
+    prior, noise, n, observed, h = 0.8, 2.0, 4, 0.9, 1.2
     draws = rng.normal(scale=np.sqrt(prior), size=400_000)
-    likely = np.exp(-((seen - draws) ** 2) * n / (2 * noise))
+    likely = np.exp(-((observed - draws) ** 2) * n / (2 * noise))
     mean = float(np.sum(likely * draws) / np.sum(likely))
     path = quadratic(
         np.array([[h]]), np.array([-mean / h]), np.zeros(1), horizon=20.0, count=4000, eta=ETA, k=K, gamma=0.3
     )
     expected = path.positions[100, 0]  # t = 0.5
     s = float(prior_shrink(prior, noise, n))
-    step = ln.update(ln.Objective(ETA, K, gamma=0.3), [s * seen], [[h]], 0.5)
+    step = ln.update(ln.Objective(ETA, K, gamma=0.3), [s * observed], [[h]], 0.5)
     assert step[0] == pytest.approx(expected, rel=6e-3)
-    assert abs(ln.update(ln.Objective(ETA, K, gamma=0.3), [seen], [[h]], 0.5)[0] - expected) > 0.3 * abs(expected)
+    assert abs(ln.update(ln.Objective(ETA, K, gamma=0.3), [observed], [[h]], 0.5)[0] - expected) > 0.3 * abs(expected)
 
 
 def test_the_shrink_of_the_prior_is_the_linear_gain_of_least_risk():

@@ -91,8 +91,8 @@ def numbers(steps, mu, v, mu_dot, v_dot) -> dict:
 
 def solved(steps) -> list:
     """The accelerations (μ̈…, v̈…) of a derivation."""
-    found = sympy.solve(steps.balance, steps.acceleration, dict=True)[0]
-    return [found[a] for a in steps.acceleration]
+    solution = sympy.solve(steps.balance, steps.acceleration, dict=True)[0]
+    return [solution[a] for a in steps.acceleration]
 
 
 def test_kl_divergence_of_neighbours_is_the_fisher_metric() -> None:
@@ -140,8 +140,8 @@ def test_equations_in_momenta() -> None:
     momenta = [faded * mu_dot / (ETA * v), faded * v_dot / (2 * ETA * v**2)]
     speeds = (mu_dot**2 / v**2 + v_dot**2 / v**3) / (2 * ETA)
     forces = [faded * K * average.diff(mu), faded * (-speeds + K * average.diff(v) - ENTROPY / (2 * v))]
-    for found, printed in zip([*steps.momenta, *steps.forces], [*momenta, *forces], strict=True):
-        assert vanishes((found - printed) / faded)
+    for derived, printed in zip([*steps.momenta, *steps.forces], [*momenta, *forces], strict=True):
+        assert vanishes((derived - printed) / faded)
 
 
 def test_accelerations() -> None:
@@ -192,13 +192,13 @@ def test_equations_on_a_quadratic_loss() -> None:
 
     steps = uncertain(2, loss)
     mean, speed = sympy.Matrix(steps.theta[:2]), steps.velocity
-    slope = g + h * (mean - start)
+    grad = g + h * (mean - start)
     accelerations = solved(steps)
     for i in range(2):
         v, m, s = steps.theta[2 + i], speed[i], speed[2 + i]
-        assert vanishes(accelerations[i] - (GAMMA + s / v) * m - ETA * K * v * slope[i])
-        pushes = ETA * K * h[i, i] * v**2 - ETA * ENTROPY * v + s**2 / v - m**2
-        assert vanishes(accelerations[2 + i] - GAMMA * s - pushes)
+        assert vanishes(accelerations[i] - (GAMMA + s / v) * m - ETA * K * v * grad[i])
+        force = ETA * K * h[i, i] * v**2 - ETA * ENTROPY * v + s**2 / v - m**2
+        assert vanishes(accelerations[2 + i] - GAMMA * s - force)
     rng = np.random.default_rng(7)
     hessian, gradient, origin = spd(rng, 2), rng.normal(size=2), rng.normal(size=2)
     bowl = un.average(ln.losses.Quadratic(hessian, gradient=gradient - hessian @ origin))
@@ -227,10 +227,10 @@ def minimised(loss, start, *, horizon: float, count: int, gamma: float, entropy:
         potential = k * loss(t, x[:, 0], torch.exp(x[:, 1])) - entropy / 2 * x[:, 1]
         return between @ kinetic + at @ potential
 
-    slope, bend = torch.func.grad(total), torch.func.hessian(total)
+    gradient, hessian = torch.func.grad(total), torch.func.hessian(total)
     x = first.repeat(count)
     for _ in range(60):
-        g, h = slope(x), bend(x)
+        g, h = gradient(x), hessian(x)
         lowest = float(torch.linalg.eigvalsh(h)[0])
         if lowest <= 0:
             h = h + (1e-9 - lowest) * 1.5 * torch.eye(len(x), dtype=torch.float64)
@@ -311,13 +311,13 @@ def test_resting_variance() -> None:
     for h, k, entropy in ((2.0, 1.0, 0.8), (0.3, 1.7, 0.2), (40.0, 0.5, 3.0)):
         problem = un.Problem(k=k, entropy=entropy, gamma=0.4)
         loss = ln.losses.Quadratic([[h]], minimum=[0.7])
-        found = scipy.optimize.minimize_scalar(
+        minimum = scipy.optimize.minimize_scalar(
             lambda ell, problem=problem, loss=loss: problem.potential(un.average(loss), [0.7], [math.exp(ell)]),
             bounds=(-12, 6),
             method="bounded",
             options={"xatol": 1e-10},
         )
-        assert un.equilibrium_variance(h, k, entropy) == pytest.approx(math.exp(found.x), rel=1e-6)
+        assert un.equilibrium_variance(h, k, entropy) == pytest.approx(math.exp(minimum.x), rel=1e-6)
         path = un.plan(problem, loss, [0.0], [1.0])
         late = path.variance(60.0 / un.relaxation_rate(1.0, 0.4, entropy))
         np.testing.assert_allclose(late, entropy / (k * h), rtol=1e-6)

@@ -73,13 +73,13 @@ def test_naive_is_slower_than_sophisticated_is_slower_than_no_discount():
 
 def test_a_naive_planner_looks_exponential_on_one_curvature_only():
     """The discount that it would be taken for is 1.5 at ω = 1 and 1.909 at ω = 10 (α = 1, p = 2)."""
-    seen = []
+    discounts = []
     for omega in (1.0, 10.0):
         gain = omega**2 * float(hyperbolic_rate(ONE, omega**2, 1.0, 2.0))
         gamma = omega**2 / gain - gain
         assert ln.rules.rates(ln.Objective(gamma=gamma), [[omega**2]])[0] == pytest.approx(gain)
-        seen.append(gamma)
-    np.testing.assert_allclose(seen, [1.5, 21 / 11], rtol=1e-9)
+        discounts.append(gamma)
+    np.testing.assert_allclose(discounts, [1.5, 21 / 11], rtol=1e-9)
 
 
 def test_a_deadline_that_is_always_postponed_is_never_prepared_for():
@@ -131,8 +131,8 @@ def test_quasi_hyperbolic_planners(h, delta, beta):
 
 
 def test_numbers_and_the_edge_of_quasi_hyperbolic_discounting():
-    found = [quasi_hyperbolic(1.0, 0.9, 0.5, planner=who) for who in ("committed", "naive", "sophisticated")]
-    np.testing.assert_allclose(found, [0.39268266, 0.43989054, 0.43930792], atol=1e-8)
+    shares = [quasi_hyperbolic(1.0, 0.9, 0.5, planner=who) for who in ("committed", "naive", "sophisticated")]
+    np.testing.assert_allclose(shares, [0.39268266, 0.43989054, 0.43930792], atol=1e-8)
     same = [quasi_hyperbolic(1.0, 0.9, 1.0, planner=who) for who in ("committed", "naive", "sophisticated")]
     np.testing.assert_allclose(same, same[0], rtol=1e-12)  # without a bias towards now nobody changes his mind
 
@@ -155,8 +155,8 @@ def test_the_recursion_is_that_of_gaussian_least_squares():
         x = rng.normal(size=theta.shape) * np.sqrt(spectrum)
         error = np.sum(x * theta, axis=1) + math.sqrt(noise) * rng.normal(size=len(theta))
         step += x * error[:, None] / batch
-    found = np.mean((theta - a * step) ** 2, axis=0)
-    np.testing.assert_allclose(found, _regression(start, a, spectrum, batch, noise), rtol=0.02)
+    moments = np.mean((theta - a * step) ** 2, axis=0)
+    np.testing.assert_allclose(moments, _regression(start, a, spectrum, batch, noise), rtol=0.02)
 
 
 @pytest.mark.parametrize("later", [(), (0.2, 0.1, 0.3)])
@@ -232,16 +232,16 @@ def test_the_rate_of_the_deadline_and_the_rate_of_the_noise_add_harmonically():
 
     def slope(rates, width=1e-6):
         """The gradient by the adjoint: Pₙ is twice the derivative of what is still to be paid by mₙ."""
-        m, found, adjoint = moments(rates), np.empty(count), math.exp(-gamma * horizon) * charge * h / 2
+        m, derivatives, adjoint = moments(rates), np.empty(count), math.exp(-gamma * horizon) * charge * h / 2
         for n in range(count - 1, -1, -1):
             a, decay = rates[n], math.exp(-2 * rates[n] * h * step)
             own = fade[n] * step * (a**2 * h**2 / (2 * eta) + h / 2) / 2
             rest = a * noise / (2 * h)
             onto = noise / (2 * h) * (1 - decay) - 2 * h * step * (m[n] - rest) * decay
             mean = (m[n] + m[n + 1]) / 2
-            found[n] = fade[n] * step * a * h**2 / eta * mean + (adjoint + own) * onto
+            derivatives[n] = fade[n] * step * a * h**2 / eta * mean + (adjoint + own) * onto
             adjoint = own + (adjoint + own) * decay
-        return found
+        return derivatives
 
     rough = np.full(count, 0.4)
     probe = rough + np.where(np.arange(count) == 70, 1e-5, 0.0)
@@ -278,9 +278,9 @@ def test_the_loss_on_the_way_asks_for_rising_rates_from_an_even_start(start, ris
     first = (1 - table[:, None] * h) * begin
     running = np.sum(h * first**2, axis=1)
     curves = [(np.sum(h * ((1 - b * h) * first) ** 2, axis=1) + running, b) for b in table]
-    best = min(curves, key=lambda found: found[0].min())
-    one, two = table[best[0].argmin()], best[1]
-    assert (one < two) == rises
+    best = min(curves, key=lambda curve: curve[0].min())
+    early, late = table[best[0].argmin()], best[1]
+    assert (early < late) == rises
 
 
 def test_a_belief_about_the_curvature_that_sharpens_makes_the_first_step_short():
@@ -294,8 +294,8 @@ def test_a_belief_about_the_curvature_that_sharpens_makes_the_first_step_short()
     # g = hθ seen, θ ~ N(0, 1): the step is 1/E[h | g], which is longer than the blind one
     theta = rng.normal(size=len(h))
     near = np.abs(h * theta - 1.0) < 0.05
-    seen = 1 / np.mean(h[near])
-    assert seen > 1.2 * blind
+    informed = 1 / np.mean(h[near])
+    assert informed > 1.2 * blind
 
 
 # ---- shapes (L3) -------------------------------------------------------------------------------------------------

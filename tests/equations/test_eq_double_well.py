@@ -406,10 +406,10 @@ def test_at_a_large_discount_the_barrier_itself_is_a_place_to_stay() -> None:
     well = ln.losses.Section(ln.losses.DoubleWell(), axis=0)
     barrier = well.stationary_points()[1]
     for gamma, stays in ((6.0, True), (3.0, False)):
-        found = ln.solve(ln.Objective(gamma=gamma), well, barrier)
+        path = ln.solve(ln.Objective(gamma=gamma), well, barrier)
         resting = well.value(barrier) / gamma
-        assert (abs(found.asymptote[0] - barrier[0]) < 1e-6) == stays
-        assert found.action == pytest.approx(resting, rel=1e-9) if stays else found.action < resting - 1e-3
+        assert (abs(path.asymptote[0] - barrier[0]) < 1e-6) == stays
+        assert path.action == pytest.approx(resting, rel=1e-9) if stays else path.action < resting - 1e-3
 
 
 def test_the_value_function_solves_its_equation_and_not_with_the_other_root():
@@ -418,17 +418,17 @@ def test_the_value_function_solves_its_equation_and_not_with_the_other_root():
     for place in ([-0.6, 0.55], [0.4, -0.3], [1.3, 0.2]):
         beside = np.array(place) + width * np.array([[1, 0], [-1, 0], [0, 1], [0, -1]])
         values = np.array([ln.value(objective, well, start) for start in beside])
-        slope = np.array([values[0] - values[1], values[2] - values[3]]) / (2 * width)
+        gradient = np.array([values[0] - values[1], values[2] - values[3]]) / (2 * width)
         best = ln.value(objective, well, place)
         height = objective.k * float(well.value(place))
-        assert objective.gamma * best == pytest.approx(height - objective.eta * slope @ slope / 2, abs=2e-5)
-        np.testing.assert_allclose(ln.optimal_velocity(objective, well, place), -objective.eta * slope, atol=2e-4)
+        assert objective.gamma * best == pytest.approx(height - objective.eta * gradient @ gradient / 2, abs=2e-5)
+        np.testing.assert_allclose(ln.optimal_velocity(objective, well, place), -objective.eta * gradient, atol=2e-4)
 
 
 def test_a_loss_without_a_bottom_has_a_best_path_up_to_a_quarter_of_the_squared_discount():
     """L = −|h|θ²/2: ηk|h| < γ²/4 has one (the existence theorem's hypothesis is not necessary), more has none."""
     below, above = (ln.losses.Quadratic([[-h]], minimum=[0.0]) for h in (0.24, 0.26))
-    found = ln.solve(ln.Objective(gamma=1.0), below, [1.0])
-    assert found.action == pytest.approx((-0.5 + np.sqrt(0.25 - 0.24)) / 2, rel=1e-6)
+    path = ln.solve(ln.Objective(gamma=1.0), below, [1.0])
+    assert path.action == pytest.approx((-0.5 + np.sqrt(0.25 - 0.24)) / 2, rel=1e-6)
     with pytest.raises(ln.NoMinimiser):
         ln.solve(ln.Objective(gamma=1.0), above, [1.0])

@@ -111,8 +111,8 @@ def test_equations_of_motion_in_components() -> None:
     f, x, v, a = GENERAL.drift, GENERAL.theta, GENERAL.velocity, GENERAL.acceleration
 
     def row(n: int, swapped: bool = False):
-        def part(one: int, two: int):
-            return f[two].diff(x[one]) if swapped else f[one].diff(x[two])
+        def part(component: int, axis: int):
+            return f[axis].diff(x[component]) if swapped else f[component].diff(x[axis])
 
         left = a[n] - sum(part(n, m) * v[m] for m in range(2)) - GAMMA * (v[n] - f[n])
         right = ETA * K * GENERAL.loss.diff(x[n]) - sum((v[m] - f[m]) * part(m, n) for m in range(2))
@@ -160,11 +160,11 @@ def test_linear_drift_and_quadratic_loss() -> None:
         away = sympy.Matrix(theta) - star
         return (away.T * hessian * away)[0] / 2
 
-    for given in (None, loss):
-        steps = derive(2, drift=drift, loss=given, eta=ETA, k=K, gamma=GAMMA)
-        slope = sympy.Matrix([steps.loss.diff(x) for x in steps.theta]) if given is None else hessian * (THETA - star)
+    for bowl in (None, loss):
+        steps = derive(2, drift=drift, loss=bowl, eta=ETA, k=K, gamma=GAMMA)
+        grad = sympy.Matrix([steps.loss.diff(x) for x in steps.theta]) if bowl is None else hessian * (THETA - star)
         extra = (matrix.T - GAMMA * sympy.eye(2)) * matrix * THETA
-        motion = (GAMMA * sympy.eye(2) + matrix - matrix.T) * VELOCITY + ETA * K * slope + extra
+        motion = (GAMMA * sympy.eye(2) + matrix - matrix.T) * VELOCITY + ETA * K * grad + extra
         assert vanishes(ACCELERATION - motion - sympy.Matrix(steps.balance))
 
 
@@ -238,8 +238,8 @@ def test_roots_of_a_mode() -> None:
     rate = S - GAMMA / 2 - i * RATE
     assert vanishes(roots[1] + rate)
     numbers = {ETA: 0.5, K: 2.0, H: 1.5, GAMMA: 0.8, RATE: 3.0}
-    found = np.roots([1.0, -(0.8 + 6j), -(1.5 + 9 - 2.4j)])
-    slow = found[np.argmin(found.real)]
+    zeros = np.roots([1.0, -(0.8 + 6j), -(1.5 + 9 - 2.4j)])
+    slow = zeros[np.argmin(zeros.real)]
     assert complex(-rate.subs(numbers)) == pytest.approx(slow, rel=1e-12)
     assert slow.real < 0 < slow.imag < 3.0 + 1e-12
 
@@ -397,8 +397,8 @@ def test_first_order_form_with_a_split_drift() -> None:
     assert vanishes(jacobian + sympy.hessian(phi, GENERAL.theta) - w.jacobian(THETA))
     assert vanishes((jacobian - jacobian.T) - (w.jacobian(THETA) - w.jacobian(THETA).T))
     assert vanishes(sympy.trace(w.jacobian(THETA)))
-    slope = sympy.Matrix([steps.loss.diff(x) for x in steps.theta])
-    change = (GAMMA * sympy.eye(2) + jacobian - jacobian.T) * VELOCITY + ETA * K * slope
+    gradient = sympy.Matrix([steps.loss.diff(x) for x in steps.theta])
+    change = (GAMMA * sympy.eye(2) + jacobian - jacobian.T) * VELOCITY + ETA * K * gradient
     change += (jacobian.T - GAMMA * sympy.eye(2)) * f
     assert vanishes(ACCELERATION - change - sympy.Matrix(steps.balance))
 
@@ -409,8 +409,8 @@ def test_one_force_is_always_a_gradient() -> None:
     gradient = sympy.Matrix([half.diff(x) for x in GENERAL.theta])
     assert vanishes(JACOBIAN.T * GENERAL.drift - gradient)
     assert not vanishes(JACOBIAN * GENERAL.drift - gradient)
-    still = dict.fromkeys([*VELOCITY, *ACCELERATION, GAMMA], 0)
-    assert vanishes(BALANCE.subs(still) + ETA * K * SLOPE + gradient)
+    at_rest = dict.fromkeys([*VELOCITY, *ACCELERATION, GAMMA], 0)
+    assert vanishes(BALANCE.subs(at_rest) + ETA * K * SLOPE + gradient)
 
 
 def test_effective_loss() -> None:
@@ -421,8 +421,8 @@ def test_effective_loss() -> None:
 
     def residual(sign: int):
         effective = steps.loss + ((f.T * f)[0] / 2 + sign * GAMMA * phi) / (ETA * K)
-        slope = sympy.Matrix([effective.diff(x) for x in steps.theta])
-        change = (GAMMA * sympy.eye(2) + turning - turning.T) * VELOCITY + ETA * K * slope - GAMMA * w
+        gradient = sympy.Matrix([effective.diff(x) for x in steps.theta])
+        change = (GAMMA * sympy.eye(2) + turning - turning.T) * VELOCITY + ETA * K * gradient - GAMMA * w
         return ACCELERATION - change - sympy.Matrix(steps.balance)
 
     assert vanishes(residual(+1))
@@ -430,12 +430,12 @@ def test_effective_loss() -> None:
     rng = np.random.default_rng(2)
     drift = ln.drifts.Linear(rng.normal(size=(3, 3)), rng.normal(size=3))
     objective, loss = ln.Objective(0.7, 1.6, 0.9, drift=drift), ln.losses.Quadratic(spd(rng, 3), minimum=np.ones(3))
-    found = helmholtz.effective_loss(objective, loss, helmholtz.split_affine(drift))
+    effective_loss = helmholtz.effective_loss(objective, loss, helmholtz.split_affine(drift))
     theta = rng.normal(size=(4, 3))
     matrix, c = drift.matrix(3), drift.offset(3)
     height = -np.einsum("ni,ij,nj->n", theta, (matrix + matrix.T) / 4, theta) - theta @ c
     by_hand = loss.value(theta) + (np.sum(drift(theta) ** 2, axis=1) / 2 + 0.9 * height) / (0.7 * 1.6)
-    np.testing.assert_allclose(found.value(theta), by_hand, rtol=1e-12)
+    np.testing.assert_allclose(effective_loss.value(theta), by_hand, rtol=1e-12)
 
 
 # Beyond the numbered equations
@@ -579,9 +579,9 @@ def test_steps_and_local_plans_turn_without_a_drift() -> None:
         return (x[0] ** 2 - 1) ** 2 / 4 + x[1] ** 2 / 2 + 0.8 * x[0] * x[1] ** 2
 
     symbols = sympy.symbols("x y", real=True)
-    slope = sympy.Matrix([value(symbols)]).jacobian(symbols)
-    bend = sympy.lambdify([symbols], sympy.hessian(value(symbols), symbols))
-    push = sympy.lambdify([symbols], -slope.T)
+    gradient = sympy.Matrix([value(symbols)]).jacobian(symbols)
+    hessian_at = sympy.lambdify([symbols], sympy.hessian(value(symbols), symbols))
+    velocity = sympy.lambdify([symbols], -gradient.T)
     place = np.array([0.3, 0.7])
 
     def odd(matrix: np.ndarray) -> float:
@@ -589,18 +589,18 @@ def test_steps_and_local_plans_turn_without_a_drift() -> None:
 
     def stepped(time: float) -> np.ndarray:
         def both(_, z):  # the path and its derivative by the start
-            return np.concatenate([push(z[:2]).ravel(), (-bend(z[:2]) @ z[2:].reshape(2, 2)).ravel()])
+            return np.concatenate([velocity(z[:2]).ravel(), (-hessian_at(z[:2]) @ z[2:].reshape(2, 2)).ravel()])
 
         end = scipy.integrate.solve_ivp(both, (0, time), [*place, 1, 0, 0, 1], rtol=1e-11, atol=1e-13).y[2:, -1]
         return (end.reshape(2, 2) - np.eye(2)) / time
 
-    assert odd(bend(place)) < 1e-12 < 1e-3 < odd(stepped(0.1)) < 0.05 * odd(stepped(1.0))
+    assert odd(hessian_at(place)) < 1e-12 < 1e-3 < odd(stepped(0.1)) < 0.05 * odd(stepped(1.0))
 
     def planned(x, gamma: float) -> np.ndarray:
         x = np.asarray(x)
-        slopes = np.array([np.sinh(x[0]) - x[0] * (x[1] - x[0] ** 2 / 2), x[1] - x[0] ** 2 / 2])
+        g = np.array([np.sinh(x[0]) - x[0] * (x[1] - x[0] ** 2 / 2), x[1] - x[0] ** 2 / 2])
         hessian = np.array([[np.cosh(x[0]) - x[1] + 1.5 * x[0] ** 2, -x[0]], [-x[0], 1.0]])
-        return ln.update(ln.Objective(gamma=gamma), slopes, hessian, 1e-4) / 1e-4
+        return ln.update(ln.Objective(gamma=gamma), g, hessian, 1e-4) / 1e-4
 
     def turned(gamma: float) -> float:
         sides = [(planned(place + e, gamma) - planned(place - e, gamma)) / 2e-4 for e in 1e-4 * np.eye(2)]

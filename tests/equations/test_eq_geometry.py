@@ -61,8 +61,8 @@ def printed(metric: sympy.Matrix, row: int, first=1, second=HALF):
     for j in range(DIM):
         result += metric[row, j] * (PATHS[j].diff(T, 2) - GAMMA * SPEEDS[j])
         for m in range(DIM):
-            bend = first * metric[row, j].diff(POINT[m]) - second * metric[j, m].diff(POINT[row])
-            result += bend * SPEEDS[j] * SPEEDS[m]
+            coefficient = first * metric[row, j].diff(POINT[m]) - second * metric[j, m].diff(POINT[row])
+            result += coefficient * SPEEDS[j] * SPEEDS[m]
     return on_path(result)
 
 
@@ -225,7 +225,7 @@ def test_three_limits_with_a_metric() -> None:
     """Eq. 10: each row by hand, and the measured order at which the step tends to it."""
     metric, hessian, g = noncommuting(4)
     eta, k = 0.7, 1.3
-    slope = np.linalg.solve(metric, g)
+    natural = np.linalg.solve(metric, g)
     newton = -np.linalg.solve(hessian, g)
     root = scipy.linalg.sqrtm(np.linalg.solve(metric, hessian)).real
 
@@ -235,7 +235,7 @@ def test_three_limits_with_a_metric() -> None:
 
     assert gap(0.5, 1e3, newton) < 1e-12
     assert measured_order(
-        [gap(gamma, 1e-7, -eta * k / gamma * 1e-7 * slope) for gamma in (100, 200, 400)]
+        [gap(gamma, 1e-7, -eta * k / gamma * 1e-7 * natural) for gamma in (100, 200, 400)]
     ) == pytest.approx(2, abs=0.02)  # relative error ηkh/γ²
     ballistic = np.sqrt(eta * k) * root @ newton
     assert measured_order([gap(gamma, 1e-9, ballistic * 1e-9) for gamma in (4e-3, 2e-3, 1e-3)]) == pytest.approx(
@@ -244,7 +244,7 @@ def test_three_limits_with_a_metric() -> None:
     assert measured_order([gap(0.0, dt, ballistic * dt) for dt in (4e-3, 2e-3, 1e-3)]) == pytest.approx(1, abs=0.02)
     patient, hasty = ln.Objective(eta, k, 0.0, metric=metric), ln.Objective(eta, k, 3.0, metric=metric)
     np.testing.assert_allclose(rules.ballistic(patient, g, hessian, 0.2), 0.2 * ballistic, rtol=1e-9)
-    np.testing.assert_allclose(rules.gradient_descent(hasty, g, hessian, 0.2), -eta * k / 3 * 0.2 * slope, rtol=1e-9)
+    np.testing.assert_allclose(rules.gradient_descent(hasty, g, hessian, 0.2), -eta * k / 3 * 0.2 * natural, rtol=1e-9)
     np.testing.assert_allclose(rules.newton(hasty, g, hessian), newton, rtol=1e-9)
 
 
@@ -255,22 +255,22 @@ def test_literal_roots_are_not_the_ballistic_rule() -> None:
     def power(matrix: np.ndarray, exponent: float) -> np.ndarray:
         return scipy.linalg.fractional_matrix_power(matrix, exponent).real
 
-    def start_velocity(bend: np.ndarray) -> np.ndarray:
+    def start_velocity(h: np.ndarray) -> np.ndarray:
         speeds = []
         for count in (4000, 8000):
-            path = quadratic(bend, -np.linalg.solve(bend, g), np.zeros(2), horizon=20.0, count=count, metric=metric)
+            path = quadratic(h, -np.linalg.solve(h, g), np.zeros(2), horizon=20.0, count=count, metric=metric)
             x = path.positions
             speeds.append((-3 * x[0] + 4 * x[1] - x[2]) / (2 * 20.0 / count))
         return richardson(*speeds)
 
-    def right(bend: np.ndarray) -> np.ndarray:
+    def right(h: np.ndarray) -> np.ndarray:
         half = power(metric, 0.5)
-        inner = power(np.linalg.inv(half) @ bend @ np.linalg.inv(half), 0.5)
+        inner = power(np.linalg.inv(half) @ h @ np.linalg.inv(half), 0.5)
         return np.linalg.inv(half @ inner @ half)
 
-    def shortcuts(bend: np.ndarray) -> list[np.ndarray]:
-        first, second = power(metric, -0.5), power(bend, -0.5)
-        return [power(metric @ bend, -0.5), first @ second, second @ first]
+    def shortcuts(h: np.ndarray) -> list[np.ndarray]:
+        first, second = power(metric, -0.5), power(h, -0.5)
+        return [power(metric @ h, -0.5), first @ second, second @ first]
 
     best = start_velocity(hessian)
     np.testing.assert_allclose(-right(hessian) @ g, best, rtol=1e-3)
@@ -296,19 +296,19 @@ def bent_sum(count: int, horizon: float, start: np.ndarray, gamma: float) -> np.
         momentum = between[:, None] * price * step / (dt * height[:, None] ** 2)
         kinetic = (momentum * step).sum(1) / 2
         away = theta - [0.0, 1.0]
-        slope = at[:, None] * away
-        slope[1:] += momentum
-        slope[:-1] -= momentum
-        slope[1:, 1] -= kinetic / height
-        slope[:-1, 1] -= kinetic / height
-        return float(kinetic.sum() + at @ (away**2).sum(1) / 2), slope[1:].ravel()
+        gradient = at[:, None] * away
+        gradient[1:] += momentum
+        gradient[:-1] -= momentum
+        gradient[1:, 1] -= kinetic / height
+        gradient[:-1, 1] -= kinetic / height
+        return float(kinetic.sum() + at @ (away**2).sum(1) / 2), gradient[1:].ravel()
 
     options = {"maxiter": 20_000, "maxfun": 40_000, "maxcor": 40, "ftol": 1e-16, "gtol": 1e-11}
     bounds = [(None, None), (0.05, None)] * count
-    found = scipy.optimize.minimize(
+    optimum = scipy.optimize.minimize(
         total, np.tile(start, count), jac=True, method="L-BFGS-B", options=options, bounds=bounds
     )
-    return np.vstack([start, found.x.reshape(count, 2)])
+    return np.vstack([start, optimum.x.reshape(count, 2)])
 
 
 def test_connection_terms_by_direct_minimisation() -> None:
@@ -339,8 +339,8 @@ def test_a_step_that_survives_all_names_is_diagonal_in_the_modes() -> None:
         dim = int(rng.integers(2, 6))
         scale = 10.0 ** rng.uniform(-4, 4, dim)
         metric = spd(rng, dim) * np.outer(scale, scale)
-        bend = rng.normal(size=(dim, dim))
-        hessian = (bend + bend.T) * np.outer(scale, scale)
+        square = rng.normal(size=(dim, dim))
+        hessian = (square + square.T) * np.outer(scale, scale)
         mixed = rng.normal(size=(dim, dim)) / scale[:, None]  # other units, and other mixtures
 
         def rule(metric: np.ndarray, hessian: np.ndarray) -> np.ndarray:

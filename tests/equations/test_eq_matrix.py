@@ -61,9 +61,9 @@ def test_shampoo_as_published_is_the_ballistic_step_of_an_upper_bound():
     left, right = moments(c)
     bound = 2 * np.kron(power(left, 0.5), power(right, 0.5))
     assert np.linalg.eigvalsh(bound - c).min() > -1e-12 * np.linalg.eigvalsh(bound).max()
-    one = gradients[0]  # the rank is needed: a single gradient is not below the product of its roots
-    roots = np.kron(power(one @ one.T, 0.5), power(one.T @ one, 0.5))
-    assert np.linalg.eigvalsh(roots - np.outer(one, one)).min() < -0.1
+    gradient = gradients[0]  # the rank is needed: a single gradient is not below the product of its roots
+    roots = np.kron(power(gradient @ gradient.T, 0.5), power(gradient.T @ gradient, 0.5))
+    assert np.linalg.eigvalsh(roots - np.outer(gradient, gradient)).min() < -0.1
     expected = -power(left, -0.25) @ G @ power(right, -0.25) / np.sqrt(2)
     np.testing.assert_allclose(ballistic(bound, G), expected, rtol=1e-5)
 
@@ -84,20 +84,20 @@ def flip_flop(c, sweeps=400):
 
 def test_the_flip_flop_of_whitened_factors_is_stationary_in_likelihood():
     left, right = (torch.tensor(x, requires_grad=True) for x in flip_flop(GENERAL))
-    slopes = torch.autograd.grad(surprise(left, right, torch.tensor(GENERAL)), (left, right))
-    assert max(slope.abs().max().item() for slope in slopes) < 1e-9
+    gradients = torch.autograd.grad(surprise(left, right, torch.tensor(GENERAL)), (left, right))
+    assert max(gradient.abs().max().item() for gradient in gradients) < 1e-9
     shampoo = moments(GENERAL)
-    others = [torch.tensor(shampoo[0] / np.trace(shampoo[0])), torch.tensor(shampoo[1])]
-    assert surprise(*others, torch.tensor(GENERAL)) > surprise(left, right, torch.tensor(GENERAL)) + 1e-3
+    factors = [torch.tensor(shampoo[0] / np.trace(shampoo[0])), torch.tensor(shampoo[1])]
+    assert surprise(*factors, torch.tensor(GENERAL)) > surprise(left, right, torch.tensor(GENERAL)) + 1e-3
 
 
 def test_its_average_is_a_natural_gradient_step():
     """The Fisher matrix is the Hessian of the expected surprise where the model is true."""
     left, right, g = torch.tensor(A), torch.tensor(B), torch.tensor(G)
     true, datum = torch.kron(left, right), torch.outer(g.flatten(), g.flatten())
-    slope = torch.autograd.functional.jacobian(lambda x: surprise(x, right, datum), left).flatten()
+    gradient = torch.autograd.functional.jacobian(lambda x: surprise(x, right, datum), left).flatten()
     fisher = torch.autograd.functional.hessian(lambda x: surprise(x, right, true), left).reshape(M * M, M * M)
-    step = -torch.linalg.lstsq(fisher, slope).solution.reshape(M, M)
+    step = -torch.linalg.lstsq(fisher, gradient).solution.reshape(M, M)
     expected = G @ np.linalg.inv(B) @ G.T / N - A
     np.testing.assert_allclose((step + step.T) / 2, expected, rtol=1e-8, atol=1e-10)
 
@@ -164,10 +164,10 @@ def test_given_the_basis_the_second_moments_are_the_likeliest_and_the_nearest():
     k = np.kron(np.linalg.qr(A)[0], np.linalg.qr(B)[0])
     rotated = k.T @ GENERAL @ k
     best = np.diag(rotated)
-    found = minimize(
+    optimum = minimize(
         lambda x: (x + best * np.exp(-x)).sum(), np.zeros(M * N), jac=lambda x: 1 - best * np.exp(-x), tol=1e-12
     )  # fmt: skip
-    np.testing.assert_allclose(np.exp(found.x), best, rtol=1e-4)
+    np.testing.assert_allclose(np.exp(optimum.x), best, rtol=1e-4)
     for change in np.random.default_rng(9).normal(size=(20, M * N)):
         moved = GENERAL - k @ np.diag(best + 0.01 * change) @ k.T
         assert np.linalg.norm(moved) > np.linalg.norm(GENERAL - k @ np.diag(best) @ k.T)
@@ -180,10 +180,10 @@ def test_a_discount_runs_the_exponent_from_nothing_to_a_half_and_passes_a_quarte
             ln.optimal_velocity(ln.Objective(gamma=gamma), ln.losses.Quadratic([[c]], gradient=[1.0]), [0.0])[0]
             for c in (h * 0.9999, h * 1.0001)
         ]
-        slope = np.log(speeds[1] / speeds[0]) / np.log(1.0001 / 0.9999)
+        exponent = np.log(speeds[1] / speeds[0]) / np.log(1.0001 / 0.9999)
         expected = -0.5 * (1 - gamma / 2 / np.sqrt(gamma**2 / 4 + h))
-        assert abs(slope - expected) < 1e-6
-        assert h != 0.75 * gamma**2 or abs(slope + 0.25) < 1e-6
+        assert abs(exponent - expected) < 1e-6
+        assert h != 0.75 * gamma**2 or abs(exponent + 0.25) < 1e-6
 
 
 def test_a_diagonal_belief_moves_to_a_new_basis_by_squares_and_keeps_its_size_there():
@@ -191,24 +191,24 @@ def test_a_diagonal_belief_moves_to_a_new_basis_by_squares_and_keeps_its_size_th
 
     t, s = np.linalg.qr(A)[0], np.linalg.qr(B)[0]
     v = np.random.default_rng(10).uniform(0.1, 3, size=(M, N))
-    found = transport(torch.tensor(v), torch.tensor(t), torch.tensor(s)).numpy()
+    transported = transport(torch.tensor(v), torch.tensor(t), torch.tensor(s)).numpy()
     k = np.kron(t, s)
-    np.testing.assert_allclose(found.ravel(), np.diag(k.T @ np.diag(v.ravel()) @ k), rtol=1e-12)
+    np.testing.assert_allclose(transported.ravel(), np.diag(k.T @ np.diag(v.ravel()) @ k), rtol=1e-12)
     true = k.T @ np.diag(v.ravel()) @ k
-    assert abs((np.diag(true) / found.ravel()).mean() - 1) < 1e-12
+    assert abs((np.diag(true) / transported.ravel()).mean() - 1) < 1e-12
     mixed = GENERAL  # not diagonal in the old basis: what was kept of it is not enough
-    kept = transport(torch.tensor(np.diag(mixed).reshape(M, N)), torch.tensor(t), torch.tensor(s)).numpy().ravel()
-    assert abs((np.diag(k.T @ mixed @ k) / kept).mean() - 1) > 1e-3
+    guess = transport(torch.tensor(np.diag(mixed).reshape(M, N)), torch.tensor(t), torch.tensor(s)).numpy().ravel()
+    assert abs((np.diag(k.T @ mixed @ k) / guess).mean() - 1) > 1e-3
 
 
 def test_damping_belongs_under_the_root_of_the_product():
     eps = 0.1
-    both = power(np.kron(A, B) + eps * np.eye(M * N), -0.5) @ G.ravel()
+    damped = power(np.kron(A, B) + eps * np.eye(M * N), -0.5) @ G.ravel()
     (a, ql), (b, qr) = np.linalg.eigh(A), np.linalg.eigh(B)
     in_basis = ql @ ((ql.T @ G @ qr) / np.sqrt(np.outer(a, b) + eps)) @ qr.T
-    np.testing.assert_allclose(in_basis.ravel(), both, rtol=1e-10)
+    np.testing.assert_allclose(in_basis.ravel(), damped, rtol=1e-10)
     apart = np.kron(power(A + eps**0.5 * np.eye(M), -0.5), power(B + eps**0.5 * np.eye(N), -0.5)) @ G.ravel()
-    assert np.linalg.norm(apart - both) > 0.05 * np.linalg.norm(both)
+    assert np.linalg.norm(apart - damped) > 0.05 * np.linalg.norm(damped)
     stacked = np.hstack([G, np.sqrt(N * eps) * np.eye(M)])
     u, _, v = np.linalg.svd(stacked, full_matrices=False)
     np.testing.assert_allclose((u @ v)[:, :N], power(G @ G.T + N * eps * np.eye(M), -0.5) @ G, rtol=1e-10)
@@ -236,10 +236,10 @@ def test_muons_quintic_never_converges_and_the_classical_one_does():
 
 def within(matrix, cuts):
     """Return the blocks on the diagonal of a matrix, and zero elsewhere."""
-    kept = np.zeros_like(matrix)
+    blocks = np.zeros_like(matrix)
     for cut in cuts:
-        kept[np.ix_(cut, cut)] = matrix[np.ix_(cut, cut)]
-    return kept
+        blocks[np.ix_(cut, cut)] = matrix[np.ix_(cut, cut)]
+    return blocks
 
 
 def missed(c, rows, columns):
@@ -257,11 +257,11 @@ def test_blocks_of_a_product_miss_its_determinants_and_finer_ones_never_less():
     cuts = [tuple([list(cut) for cut in side] for side in pair) for pair in CUTS]
     for seed in range(20):
         a, b = definite(M, 2 * seed), definite(N, 2 * seed + 1)
-        found = [missed(np.kron(a, b), *pair) for pair in cuts]
-        for one, (rows, columns) in zip(found, cuts, strict=True):
+        divergences = [missed(np.kron(a, b), *pair) for pair in cuts]
+        for divergence, (rows, columns) in zip(divergences, cuts, strict=True):
             gaps = [np.log(np.linalg.det(within(x, cut)) / np.linalg.det(x)) for x, cut in ((a, rows), (b, columns))]
-            assert one == pytest.approx(N / 2 * gaps[0] + M / 2 * gaps[1], rel=1e-7, abs=1e-9)
-        assert found == sorted(found) and abs(found[0]) < 1e-9 < found[1]
+            assert divergence == pytest.approx(N / 2 * gaps[0] + M / 2 * gaps[1], rel=1e-7, abs=1e-9)
+        assert divergences == sorted(divergences) and abs(divergences[0]) < 1e-9 < divergences[1]
     general = definite(M * N, 1)  # no product: whole bases may miss more than the axes of the weights
     assert missed(general, *cuts[0]) > missed(general, *cuts[-1]) + 0.1
 
@@ -289,13 +289,13 @@ def test_one_gradient_says_more_of_longer_layers_only_if_columns_are_independent
     rng, rows = np.random.default_rng(3), np.diag(np.geomspace(1, 100, 8))
 
     def cosine(n: int, decay: float) -> float:
-        found = []
+        cosines = []
         for _ in range(40):
             g = np.sqrt(rows) @ rng.normal(size=(8, n)) * np.exp(-decay * np.arange(n) / 2)
             left, _, right = np.linalg.svd(g, full_matrices=False)
             step = power(rows, -0.5) @ g
-            found.append(np.sum(step * (left @ right)) / np.linalg.norm(step) / np.linalg.norm(left @ right))
-        return float(np.mean(found))
+            cosines.append(np.sum(step * (left @ right)) / np.linalg.norm(step) / np.linalg.norm(left @ right))
+        return float(np.mean(cosines))
 
     alike, few = [cosine(n, 0.0) for n in (8, 16, 64)], [cosine(n, 1.0) for n in (8, 16, 64)]
     assert alike[0] + 0.05 < alike[1] < alike[2] - 0.03 and alike[2] > 0.95
@@ -313,8 +313,8 @@ def test_what_goes_beside_a_belief_that_may_turn_has_to_be_a_number():
             ([2.0, 1, 2, 1], np.array_equal(right, np.eye(2))),
             ([3.0, 1, 2, 1], False),
         ):
-            seen = basis.T @ np.diag(rates) @ basis
-            assert np.allclose(seen, np.diag(np.diag(seen)), atol=1e-12) == diagonal
+            rotated = basis.T @ np.diag(rates) @ basis
+            assert np.allclose(rotated, np.diag(np.diag(rotated)), atol=1e-12) == diagonal
 
 
 def test_an_average_keeps_the_sum_of_its_squared_weights_of_white_noise():

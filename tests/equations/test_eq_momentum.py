@@ -199,19 +199,19 @@ def test_eigencoordinates_decouple_the_equation() -> None:
     tilde = U.T * SLOPE
     assert is_zero(turned - (ddz - LOCAL.gamma * dz - LOCAL.eta * LOCAL.k * (tilde + LAMBDA * z)))
     for i, lam in enumerate((L1, L2)):
-        one = ddz[i] - LOCAL.gamma * dz[i] - LOCAL.eta * LOCAL.k * (tilde[i] + lam * z[i])
-        assert sympy.simplify(turned[i] - one) == 0
-        assert not one.free_symbols & ({*z, *dz, *ddz} - {z[i], dz[i], ddz[i]})
+        equation = ddz[i] - LOCAL.gamma * dz[i] - LOCAL.eta * LOCAL.k * (tilde[i] + lam * z[i])
+        assert sympy.simplify(turned[i] - equation) == 0
+        assert not equation.free_symbols & ({*z, *dz, *ddz} - {z[i], dz[i], ddz[i]})
 
 
 def test_rates_of_each_mode() -> None:
     """Eqs. 74, 75: s² − γs − ηkλ = 0 by numpy's roots; the library's r_i are minus the negative ones."""
     for gamma in (0.0, 0.7, 9.0):
         curvature = np.linalg.eigvalsh(HESSIAN)
-        kept = [-roots(ETA, K, gamma, h)[0] for h in curvature]
-        np.testing.assert_allclose(rules.rates(ln.Objective(ETA, K, gamma), HESSIAN), kept, rtol=1e-12)
-        other = [roots(ETA, K, gamma, h)[1] for h in curvature]
-        np.testing.assert_allclose(np.array(other) - kept, gamma, atol=1e-12)
+        decaying = [-roots(ETA, K, gamma, h)[0] for h in curvature]
+        np.testing.assert_allclose(rules.rates(ln.Objective(ETA, K, gamma), HESSIAN), decaying, rtol=1e-12)
+        growing = [roots(ETA, K, gamma, h)[1] for h in curvature]
+        np.testing.assert_allclose(np.array(growing) - decaying, gamma, atol=1e-12)
     s, c, t, lam = sympy.symbols("s c t lambda", positive=True)
     z = c * sympy.exp(s * t)
     left = z.diff(t, 2) - LOCAL.gamma * z.diff(t) - LOCAL.eta * LOCAL.k * lam * z
@@ -240,8 +240,8 @@ def test_each_mode_decays_to_its_stationary_point() -> None:
     numbers = {lam: 0.7, tilde: -0.4, z0: 1.3, LOCAL.gamma: 0.6, LOCAL.eta: 1.4, LOCAL.k: 0.9}
     loss = ln.losses.Quadratic([[0.7]], minimum=[0.4 / 0.7])
     path, times = ln.solve(ln.Objective(eta=1.4, k=0.9, gamma=0.6), loss, [1.3]), np.linspace(0.0, 4.0, 9)
-    said = sympy.lambdify(t, z.subs(numbers))(times)
-    np.testing.assert_allclose(path(times)[:, 0], said, rtol=1e-12)
+    expected = sympy.lambdify(t, z.subs(numbers))(times)
+    np.testing.assert_allclose(path(times)[:, 0], expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("gamma", [0.0, 0.7])

@@ -39,8 +39,8 @@ def moved(m, mu, k, q0, v0, t):
         q, v = state[:3], state[3:]
         return np.r_[v, -(mu * v + k * q + force(q)) / m]
 
-    found = solve_ivp(rate, (0, t[-1]), np.r_[q0, v0], t_eval=t, rtol=1e-11, atol=1e-13, method="DOP853").y.T
-    q, v = found[:, :3], found[:, 3:]
+    states = solve_ivp(rate, (0, t[-1]), np.r_[q0, v0], t_eval=t, rtol=1e-11, atol=1e-13, method="DOP853").y.T
+    q, v = states[:, :3], states[:, 3:]
     return q, v, -(mu * v + k * q + force(q)) / m
 
 
@@ -76,11 +76,11 @@ def curve(t):
 def variation(t, ends):
     """A variation, which vanishes at both ends unless ``ends``."""
     shape = np.stack([t - t**2, (t - t**2) * np.exp(t), np.sin(np.pi * t)], axis=-1)
-    slope = np.stack([1 - 2 * t, (1 - t - t**2) * np.exp(t), np.pi * np.cos(np.pi * t)], axis=-1)
+    velocity = np.stack([1 - 2 * t, (1 - t - t**2) * np.exp(t), np.pi * np.cos(np.pi * t)], axis=-1)
     if ends:
         shape = shape + np.stack([np.cos(t), 1 + t, t], axis=-1)
-        slope = slope + np.stack([-np.sin(t), 1 + 0 * t, 1 + 0 * t], axis=-1)
-    return shape, slope
+        velocity = velocity + np.stack([-np.sin(t), 1 + 0 * t, 1 + 0 * t], axis=-1)
+    return shape, velocity
 
 
 def change_of_action(ends):
@@ -126,10 +126,10 @@ def test_action_is_stationary_on_solutions_and_not_beside_them():
     step, middle = 1 / count, (t[1:] + t[:-1]) / 2
     action = lambda x: step * np.sum(lagrangian((x[1:] + x[:-1]) / 2, np.diff(x, axis=0) / step, middle))
     dq = variation(t, False)[0]
-    slope = (action(q + 1e-3 * dq) - action(q - 1e-3 * dq)) / 2e-3
+    first_variation = (action(q + 1e-3 * dq) - action(q - 1e-3 * dq)) / 2e-3
     bent = q + dq * 0.1
     elsewhere = (action(bent + 1e-3 * dq) - action(bent - 1e-3 * dq)) / 2e-3
-    assert abs(slope) < 1e-5 * abs(elsewhere)
+    assert abs(first_variation) < 1e-5 * abs(elsewhere)
 
 
 # -------------------------------------------------------------------------------- the Bregman Lagrangian (T22–T24)
@@ -242,19 +242,19 @@ def test_lagrangian_of_gradient_descent():
     m, mu, k = sp.symbols("m mu k", positive=True)
     q = sp.Function("q")(T)
     f = sp.Function("f")
-    whole = sp.exp(mu * T / m) * (m * q.diff(T) ** 2 / 2 - f(q) - k * q**2 / 2)
-    motion = (whole.diff(q.diff(T)).diff(T) - whole.diff(q)) * sp.exp(-mu * T / m)
+    integrand = sp.exp(mu * T / m) * (m * q.diff(T) ** 2 / 2 - f(q) - k * q**2 / 2)
+    motion = (integrand.diff(q.diff(T)).diff(T) - integrand.diff(q)) * sp.exp(-mu * T / m)
     assert sp.simplify(motion.doit() - (m * q.diff(T, 2) + mu * q.diff(T) + k * q + f(q).diff(q))) == 0
     # gradient descent without v: (θ₊ − θ)/η − β(θ − θ₋)/η = −g − kθ; its left side on any smooth path
-    path, slope, bend = (lambda t: np.sin(2 * t)), (lambda t: 2 * np.cos(2 * t)), (lambda t: -4 * np.sin(2 * t))
+    path, v, a = (lambda t: np.sin(2 * t)), (lambda t: 2 * np.cos(2 * t)), (lambda t: -4 * np.sin(2 * t))
     t = np.linspace(0.0, 2.0, 9)
     for beta in (0.0, 0.5, 0.9):
         gaps, heavier = [], []
         for eta in (0.02, 0.01):
             left = (path(t + eta) - path(t) - beta * (path(t) - path(t - eta))) / eta
-            flat = left - noether.friction(beta) * slope(t)
-            gaps.append(np.max(np.abs(flat - noether.mass(eta, beta) * bend(t))))
-            heavier.append(np.max(np.abs(flat - 1.2 * noether.mass(eta, beta) * bend(t))))
+            flat = left - noether.friction(beta) * v(t)
+            gaps.append(np.max(np.abs(flat - noether.mass(eta, beta) * a(t))))
+            heavier.append(np.max(np.abs(flat - 1.2 * noether.mass(eta, beta) * a(t))))
         assert 3.7 < gaps[0] / gaps[1] < 4.3 and heavier[0] / heavier[1] < 2.2
 
 
@@ -277,17 +277,17 @@ def test_radial_equation():
     q, v, a = moved(M, MU, K, np.array([1.0, -0.5, 0.7]), np.array([0.2, 0.1, -0.4]), t)
     r = np.linalg.norm(q, axis=1)
     pace = np.sum(q * v, axis=1) / r
-    bend = (np.sum(v**2, axis=1) + np.sum(q * a, axis=1) - pace**2) / r
+    r_ddot = (np.sum(v**2, axis=1) + np.sum(q * a, axis=1) - pace**2) / r
     turning = (np.sum(v**2, axis=1) - pace**2) / r**2
-    assert np.max(np.abs(M * bend + MU * pace - (M * turning - K) * r)) < 1e-10
+    assert np.max(np.abs(M * r_ddot + MU * pace - (M * turning - K) * r)) < 1e-10
     gaps = []
     for beta, eta in ((0.5, 0.02), (0.5, 0.01)):
         m, mu = noether.mass(eta, beta), noether.friction(beta)
         t = eta * np.arange(round(3.0 / eta) + 1)
         q, v, _ = moved(m, mu, K, np.array([1.0, -0.5, 0.7]), np.zeros(3), t)
         middle = moved(m, mu, K, np.array([1.0, -0.5, 0.7]), np.zeros(3), np.r_[0.0, t[:-1] + eta / 2])[1][1:]
-        found = noether.continuous_radius(q[0] @ q[0], 0.0, np.sum(middle**2, axis=1), eta=eta, beta=beta, decay=K)[0]
-        gaps.append(np.max(np.abs(found - np.sum(q**2, axis=1))))
+        r2 = noether.continuous_radius(q[0] @ q[0], 0.0, np.sum(middle**2, axis=1), eta=eta, beta=beta, decay=K)[0]
+        gaps.append(np.max(np.abs(r2 - np.sum(q**2, axis=1))))
     assert gaps[1] < 2e-3 and 2.5 < gaps[0] / gaps[1] < 6.0
 
 
@@ -302,9 +302,9 @@ def test_angular_equation_holds_along_the_sphere_to_second_order():
         r = np.linalg.norm(q, axis=1)[1:, None]
         q, v, a = q[1:], v[1:], a[1:]
         unit, pace = q / r, np.sum(q * v, axis=1, keepdims=True) / r
-        bend = (np.sum(v**2 + q * a, axis=1, keepdims=True) - pace**2) / r
+        r_ddot = (np.sum(v**2 + q * a, axis=1, keepdims=True) - pace**2) / r
         turn = (v - pace * unit) / r
-        spin = (a - bend * unit - 2 * pace * turn) / r
+        spin = (a - r_ddot * unit - 2 * pace * turn) / r
         pull = -force(unit) / r**2
         exact = m * spin + (mu + 2 * m * pace / r) * turn - pull + m * np.sum(turn**2, axis=1, keepdims=True) * unit
         assert np.max(np.abs(exact)) < 1e-9
@@ -326,12 +326,12 @@ def descend(eta, beta, k, pull, steps, rng=None, dim=2):
     for step in range(steps):
         r = np.linalg.norm(q)
         if rng is None:
-            slope = pull * np.array([-q[1], q[0]]) / r**2
+            gradient = pull * np.array([-q[1], q[0]]) / r**2
         else:
-            slope = rng.normal(size=dim)
-            slope -= (slope @ q) * q / r**2
-            slope *= pull / (np.linalg.norm(slope) * r)
-        velocity = beta * velocity - slope - k * q
+            gradient = rng.normal(size=dim)
+            gradient -= (gradient @ q) * q / r**2
+            gradient *= pull / (np.linalg.norm(gradient) * r)
+        velocity = beta * velocity - gradient - k * q
         new = q + eta * velocity
         if step >= steps // 2:
             cosine = q @ new / (r * np.linalg.norm(new))
@@ -376,9 +376,9 @@ def test_limiting_radius(beta):
     _, steady = descend(eta, beta, k, pull, steps)
     plain = noether.limiting_radius(pull, eta=eta, beta=beta, decay=k)
     assert abs(steady / plain**4 - 1) < 0.02
-    found = descend(eta, beta, k, pull, 4 * steps, np.random.default_rng(2), 12)[1]
+    noisy = descend(eta, beta, k, pull, 4 * steps, np.random.default_rng(2), 12)[1]
     white = noether.limiting_radius(pull, eta=eta, beta=beta, decay=k, gradient_noise="white")
-    assert abs(found / white**4 - 1) < 0.05
+    assert abs(noisy / white**4 - 1) < 0.05
     assert abs((white / plain) ** 4 - (1 - beta) / (1 + beta)) < 1e-12
 
 
@@ -415,10 +415,10 @@ def test_radius_without_inertia():
         start = [0.8, 0.0, pull(0) / (mu * 0.64)]
         r = solve_ivp(rate, (0, end), start, t_eval=t, rtol=1e-10, atol=1e-12, method="LSODA").y[0]
         size = np.array([pull(x) ** 2 for x in np.linspace(0.0, end, 3001)])
-        found = noether.radius_squared(
+        r_squared = noether.radius_squared(
             np.linspace(0.0, end, 3001), initial=0.64, gradient_norm_squared=size, mass=m, friction=mu, decay=k
         )[::100]
-        gaps.append(np.max(np.abs(found / r**2 - 1)))
+        gaps.append(np.max(np.abs(r_squared / r**2 - 1)))
     assert gaps[1] < 0.03 and gaps[0] / gaps[1] > 1.7, gaps
 
 

@@ -228,13 +228,13 @@ def test_first_variation_of_j_vanishes_on_the_solution(gamma: float) -> None:
     bump, rate = (t * (3 - t) * np.sin(2 * t)), (3 - 2 * t) * np.sin(2 * t) + 2 * t * (3 - t) * np.cos(2 * t)
     aside = np.stack([bump, -0.5 * bump], axis=-1), np.stack([rate, -0.5 * rate], axis=-1)
 
-    def cost(eps: float, bend: float = 0.0) -> float:
-        theta = traj(t) + (eps + bend) * aside[0]
-        velocity = traj.velocity(t) + (eps + bend) * aside[1]
+    def cost(eps: float, amplitude: float = 0.0) -> float:
+        theta = traj(t) + (eps + amplitude) * aside[0]
+        velocity = traj.velocity(t) + (eps + amplitude) * aside[1]
         return float(np.sum(weights * np.exp(-gamma * t) * objective.cost_rate(loss, theta, velocity)))
 
-    def slope(bend: float) -> float:
-        return (cost(1e-3, bend) - cost(-1e-3, bend)) / 2e-3
+    def slope(amplitude: float) -> float:
+        return (cost(1e-3, amplitude) - cost(-1e-3, amplitude)) / 2e-3
 
     assert abs(slope(0.0)) < 1e-4
     assert abs(slope(0.05)) > 0.1

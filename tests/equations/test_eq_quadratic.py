@@ -101,8 +101,8 @@ def test_initial_condition_removes_one_constant() -> None:
     """Eqs. 45, 46."""
     [minus] = sympy.solve(sympy.Eq(GENERAL.subs(T, 0), START), MINUS)
     assert vanishes(PLUS + minus - (START - MU))
-    one = MU + (START - MU) * exp(SLOW * T) + PLUS * (exp(FAST * T) - exp(SLOW * T))
-    assert vanishes(GENERAL.subs(MINUS, minus) - one)
+    path = MU + (START - MU) * exp(SLOW * T) + PLUS * (exp(FAST * T) - exp(SLOW * T))
+    assert vanishes(GENERAL.subs(MINUS, minus) - path)
 
 
 def test_velocity() -> None:
@@ -174,8 +174,8 @@ def test_finite_horizon_against_direct_minimisation(gamma: float, horizon: float
     path = richardson(coarse.positions, fine.positions[::2])
     np.testing.assert_allclose(traj(coarse.times), path, atol=1e-8)
     assert abs(traj.velocity(horizon)[0]) < 1e-12  # transversality, imposed nowhere in the direct solve
-    slope = (3 * path[-1] - 4 * path[-2] + path[-3]) / (2 * coarse.times[1])
-    assert abs(slope[0]) < 1e-4
+    velocity = (3 * path[-1] - 4 * path[-2] + path[-3]) / (2 * coarse.times[1])
+    assert abs(velocity[0]) < 1e-4
 
 
 def test_cost_diverges_unless_the_growing_root_is_absent() -> None:

@@ -32,11 +32,11 @@ COSH = ln.losses.Function(lambda x: _cosh(x[..., 0]), _slope, lambda x: _bend(x)
 def _least(start, gamma, eta=1.0, k=1.0):
     """Minimise J of one parameter over paths that end free, on grids of their own (no lossnav)."""
     span = 14.0 if gamma == 0 else 14.0 / math.sqrt(gamma**2 / 4 + eta * k) + 4 * gamma
-    found = []
+    costs = []
     for count in (1500, 3000):
         guess = start * np.exp(-np.linspace(0.0, 5.0, count + 1))
-        found.append(scalar(_cosh, _slope, _bend, guess, horizon=min(span, 30.0), eta=eta, k=k, gamma=gamma).action)
-    return found[1] + (found[1] - found[0]) / 3
+        costs.append(scalar(_cosh, _slope, _bend, guess, horizon=min(span, 30.0), eta=eta, k=k, gamma=gamma).action)
+    return costs[1] + (costs[1] - costs[0]) / 3
 
 
 # -------------------------------------------------------------------------------------------------------- L20, L22, L23
@@ -51,12 +51,12 @@ def test_regret_identity_symbolically():
     a, b, c = (sp.Function(name)(x, y) for name in "abc")
     metric = sp.Matrix([[a, b], [b, c]])
     drift = sp.Matrix([sp.Function("f1")(x, y), sp.Function("f2")(x, y)])
-    slope = sp.Matrix([V.diff(x), V.diff(y)])
+    gradient = sp.Matrix([V.diff(x), V.diff(y)])
     price = metric.inv()
-    loss = gamma * V - (drift.T * slope)[0] + eta / 2 * (slope.T * price * slope)[0]  # k L
+    loss = gamma * V - (drift.T * gradient)[0] + eta / 2 * (gradient.T * price * gradient)[0]  # k L
     moves = point.diff(t)
     spent = (((moves - drift).T * metric * (moves - drift))[0] / (2 * eta) + loss) * sp.exp(-gamma * t)
-    best = drift - eta * price * slope
+    best = drift - eta * price * gradient
     gap = ((moves - best).T * metric * (moves - best))[0] / (2 * eta) * sp.exp(-gamma * t)
     assert sp.simplify(spent + sp.diff(sp.exp(-gamma * t) * V, t) - gap) == 0
     # without the drift in the first term, or without the discount of V, it is not true
@@ -80,9 +80,9 @@ def test_length_and_timing_symbolically():
 def test_a_mean_of_losses_at_the_ends_breaks_the_length():
     """One step from minimum to minimum of (θ² − 1)²: by its ends it is free, and its length is 4√2/3 (L23)."""
     well = ln.losses.Function(lambda x: (x[..., 0] ** 2 - 1) ** 2, dim=1)
-    found = ln.regret([[-1.0], [1.0]], ln.Objective(), well, value="ends")
+    regret = ln.regret([[-1.0], [1.0]], ln.Objective(), well, value="ends")
     length = quad(lambda x: math.sqrt(2 * (x * x - 1) ** 2), -1, 1)[0]
-    assert found.shape == pytest.approx(length, rel=1e-9) and length == pytest.approx(4 * math.sqrt(2) / 3)
+    assert regret.shape == pytest.approx(length, rel=1e-9) and length == pytest.approx(4 * math.sqrt(2) / 3)
     assert float(well.value(np.array([-1.0]))) == float(well.value(np.array([1.0]))) == 0.0
 
 
@@ -92,8 +92,8 @@ def test_one_straight_step_is_timed_badly():
     factors = []
     for count in (1, 10, 100):
         path = np.exp(-np.linspace(0.0, 6.0, count + 1)[:, None]) if count > 1 else np.array([[1.0], [0.0]])
-        found = ln.regret(path, ln.Objective(), bowl)
-        factors.append((found.timing + found.shape) / found.shape)
+        regret = ln.regret(path, ln.Objective(), bowl)
+        factors.append((regret.timing + regret.shape) / regret.shape)
     assert factors[0] == pytest.approx(2 / math.sqrt(3)) and factors[1] > factors[2] == pytest.approx(1, abs=1e-3)
 
 
@@ -118,8 +118,8 @@ def test_bounds_meet_where_there_is_one_curvature():
         objective = ln.Objective(rng.uniform(0.3, 2), rng.uniform(0.3, 2), rng.uniform(0.1, 3), metric)
         loss = ln.losses.Quadratic(h * metric, minimum=rng.normal(size=3), offset=floor)
         theta = rng.normal(size=3)
-        both = ln.value_bounds(objective, loss, theta, smoothness=h, pl=h, lowest=floor)
-        assert both == pytest.approx([ln.value(objective, loss, theta)] * 2, rel=1e-9)
+        bounds = ln.value_bounds(objective, loss, theta, smoothness=h, pl=h, lowest=floor)
+        assert bounds == pytest.approx([ln.value(objective, loss, theta)] * 2, rel=1e-9)
 
 
 def test_bounds_of_random_bowls():
@@ -128,8 +128,8 @@ def test_bounds_of_random_bowls():
 
     rng = np.random.default_rng(8)
     for _ in range(40):
-        one, other = rng.normal(size=(2, 3, 3))
-        hessian, metric = one @ one.T + 0.05 * np.eye(3), other @ other.T + 0.2 * np.eye(3)
+        a, b = rng.normal(size=(2, 3, 3))
+        hessian, metric = a @ a.T + 0.05 * np.eye(3), b @ b.T + 0.2 * np.eye(3)
         eta, k, gamma = rng.uniform(0.2, 2, 3) * rng.integers(0, 2, 3) + [0.1, 0.1, 0.0]
         P = solve_continuous_are(-gamma / 2 * np.eye(3), np.eye(3), k * hessian, metric / eta)
         theta, spectrum = rng.normal(size=3), eigh(hessian, metric, eigvals_only=True)
@@ -198,15 +198,15 @@ def test_regret_of_an_exponential_symbolically():
 def test_regret_of_an_exponential_path(gamma):
     h, q, dt = 1.7, 0.9, 0.002
     path = np.exp(-q * dt * np.arange(9000))[:, None]
-    found = ln.regret(path, ln.Objective(gamma=gamma), ln.losses.Quadratic([[h]], minimum=[0.0]), dt=dt)
+    regret = ln.regret(path, ln.Objective(gamma=gamma), ln.losses.Quadratic([[h]], minimum=[0.0]), dt=dt)
     r = math.sqrt(gamma**2 / 4 + h) - gamma / 2
-    assert found.relative == pytest.approx((q - r) ** 2 / (r * (gamma + 2 * q)), rel=2e-3)
+    assert regret.relative == pytest.approx((q - r) ** 2 / (r * (gamma + 2 * q)), rel=2e-3)
 
 
 def test_standing_still_looks_optimal_to_the_impatient():
     """R/V → ηk|g|²/2γ²L for large γ, so that its least value over γ says nothing; R over the optimum's effort → 1."""
     h, start = np.array([1.0, 10.0]), np.array([1.0, 1.0])
-    slope, height = h * start, 0.5 * h @ start**2
+    gradient, height = h * start, 0.5 * h @ start**2
     for gamma, accuracy in ((100.0, 0.02), (1e4, 1e-3)):
         r = h / (np.sqrt(gamma**2 / 4 + h) + gamma / 2)
         least = 0.5 * r @ start**2
@@ -214,7 +214,7 @@ def test_standing_still_looks_optimal_to_the_impatient():
         staying = height / gamma - least
         bowl = ln.losses.Quadratic(np.diag(h), minimum=[0.0, 0.0])
         assert least == pytest.approx(ln.value(ln.Objective(gamma=gamma), bowl, start))
-        assert staying / least == pytest.approx(slope @ slope / (2 * gamma**2 * height), rel=accuracy)
+        assert staying / least == pytest.approx(gradient @ gradient / (2 * gamma**2 * height), rel=accuracy)
         assert staying / effort == pytest.approx(1.0, rel=3 * accuracy)
 
 
@@ -223,18 +223,18 @@ def test_effort_is_the_derivative_of_the_value_by_the_price():
     loss, start = ln.losses.Quadratic(np.diag([1.0, 10.0]), minimum=[0.0, 0.0]), [1.0, 1.0]
     for gamma in (0.0, 1.0):
         at = lambda u, g=gamma: ln.value(ln.Objective(eta=math.exp(u), gamma=g), loss, start)
-        slope = -(at(1e-4) - at(-1e-4)) / 2e-4
+        derivative = -(at(1e-4) - at(-1e-4)) / 2e-4
         path = ln.solve(ln.Objective(gamma=gamma), loss, start)
         effort = quad(lambda t, p=path, g=gamma: math.exp(-g * t) * float(p.kinetic(t)), 0, 60, limit=300)[0]
         r = np.sqrt(gamma**2 / 4 + np.array([1.0, 10.0])) - gamma / 2
-        assert slope == pytest.approx(0.5 * np.sum(r**2 / (gamma + 2 * r)), rel=1e-6)
-        assert effort == pytest.approx(slope, rel=1e-5)
+        assert derivative == pytest.approx(0.5 * np.sum(r**2 / (gamma + 2 * r)), rel=1e-6)
+        assert effort == pytest.approx(derivative, rel=1e-5)
 
 
 def test_the_discount_of_a_path_needs_two_curvatures_and_the_length_of_its_steps():
     """With one curvature C = 1 for every γ (L26); by the policy at midpoints, for long steps, γ̂ comes out wrong."""
     rates = np.linspace(0.0, 10.0, 401)
-    both, dt, gamma = np.array([1.0, 10.0]), 2.0, 5.0
+    curvatures, dt, gamma = np.array([1.0, 10.0]), 2.0, 5.0
     alone = ln.solve(ln.Objective(gamma=gamma), ln.losses.Quadratic(2 * np.eye(2), minimum=[0.0, 0.0]), [1.0, -0.5])
     same = ln.trajectory.alignment(
         alone(0.1 * np.arange(20)),
@@ -244,14 +244,14 @@ def test_the_discount_of_a_path_needs_two_curvatures_and_the_length_of_its_steps
         dt=0.1,
     )
     np.testing.assert_allclose(same, 1.0, atol=1e-12)
-    bowl = ln.losses.Quadratic(np.diag(both), minimum=[0.0, 0.0])
-    r = np.sqrt(gamma**2 / 4 + both) - gamma / 2
+    bowl = ln.losses.Quadratic(np.diag(curvatures), minimum=[0.0, 0.0])
+    r = np.sqrt(gamma**2 / 4 + curvatures) - gamma / 2
     path = ln.solve(ln.Objective(gamma=gamma), bowl, [1.0, 1.0])(dt / r.max() * np.arange(30))
-    found = ln.trajectory.alignment(path, ln.Objective(), bowl, rates, dt=dt / r.max())
-    assert rates[np.argmax(found)] == pytest.approx(gamma, abs=0.03)
+    alignment = ln.trajectory.alignment(path, ln.Objective(), bowl, rates, dt=dt / r.max())
+    assert rates[np.argmax(alignment)] == pytest.approx(gamma, abs=0.03)
     step, middle = np.diff(path, axis=0), (path[1:] + path[:-1]) / 2
     naive = []
     for rate in rates:
-        wanted = -(np.sqrt(rate**2 / 4 + both) - rate / 2) * middle
+        wanted = -(np.sqrt(rate**2 / 4 + curvatures) - rate / 2) * middle
         naive.append(np.sum(step * wanted) / math.sqrt(np.sum(step**2) * np.sum(wanted**2)))
     assert rates[np.argmax(naive)] < 3.0

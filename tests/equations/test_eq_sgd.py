@@ -149,9 +149,9 @@ def test_linear_regression_is_this_process() -> None:
     np.testing.assert_allclose(-process.drift @ (state - process.centre), np.r_[state[DIM:], force], rtol=1e-9)
     least = np.linalg.solve(hessian, b)
     for target, close in ((y, True), (y + 0.8 * x[:, 0] ** 2 - 0.8 * HESSIAN[0, 0], False)):
-        slopes = (x @ least - target)[:, None] * x
+        gradients = (x @ least - target)[:, None] * x
         size = np.mean((x @ least - target) ** 2)
-        gap = np.linalg.norm(np.cov(slopes.T) - size * hessian) / np.linalg.norm(size * hessian)
+        gap = np.linalg.norm(np.cov(gradients.T) - size * hessian) / np.linalg.norm(size * hessian)
         assert (gap < 0.03) == close
 
 
@@ -264,9 +264,9 @@ def test_fokker_planck_carries_the_gaussian_of_the_process() -> None:
 def current_by_differences(process: sgd.OrnsteinUhlenbeck, here: np.ndarray) -> np.ndarray:
     """J = −A(x − μ)p − κ⁻¹D∇p, with ∇p by central differences of the density."""
     step = 1e-5 * np.sqrt(np.diag(process.spread))
-    slope = [(process.density(here + e) - process.density(here - e)) / (2 * e.sum()) for e in np.diag(step)]
+    gradient = [(process.density(here + e) - process.density(here - e)) / (2 * e.sum()) for e in np.diag(step)]
     drift = -process.drift @ (here - process.centre) * process.density(here)
-    return drift - process.diffusion @ np.array(slope) / process.kappa
+    return drift - process.diffusion @ np.array(gradient) / process.kappa
 
 
 def test_modified_loss_and_current() -> None:
@@ -298,10 +298,10 @@ def test_modified_loss_of_positions_is_round_without_decay() -> None:
     away = np.array([0.3, -0.7, 1.1])
     form = away @ np.linalg.solve(HESSIAN, (HESSIAN + DECAY * IDENTITY) @ away) / (ETA * (1 + BETA) * SIGMA2)
     assert process.modified_loss(np.r_[CENTRE + away, 0, 0, 0]) == pytest.approx(form)
-    round_one = sgd.stationary(RHO, **{**SETTING, "decay": 0.0}, noise=SIGMA2)[:, 0, 0]
-    np.testing.assert_allclose(round_one, ETA * SIGMA2 / (2 * BATCH * (1 - BETA)), rtol=1e-12)
+    variances = sgd.stationary(RHO, **{**SETTING, "decay": 0.0}, noise=SIGMA2)[:, 0, 0]
+    np.testing.assert_allclose(variances, ETA * SIGMA2 / (2 * BATCH * (1 - BETA)), rtol=1e-12)
     exact = [chain(SIGMA2 * np.eye(1) * r, hessian=np.array([[r - DECAY]]))[1][0, 0] for r in RHO]
-    np.testing.assert_allclose(exact, round_one, rtol=0.06)
+    np.testing.assert_allclose(exact, variances, rtol=0.06)
 
 
 def test_modified_loss_of_velocities_slows_flat_directions() -> None:
@@ -366,8 +366,8 @@ def test_speed(of: str) -> None:
     for eta in (ETA, ETA / 2):
         _, law = chain(sigma, eta)
         step = eta**2 * np.trace(law[DIM:, DIM:])
-        found = sgd.speed(np.zeros(1), **{**SETTING, "eta": eta}, gradient_variance=[np.trace(sigma)])
-        errors.append(found / step - 1)
+        speed = sgd.speed(np.zeros(1), **{**SETTING, "eta": eta}, gradient_variance=[np.trace(sigma)])
+        errors.append(speed / step - 1)
         along = np.einsum("ij,ik,kj->j", BASIS, sigma, BASIS)
         exact = sgd.speed(RHO, **{**SETTING, "eta": eta}, gradient_variance=along, form="discrete")
         assert exact == pytest.approx(step, rel=1e-9)
@@ -411,8 +411,8 @@ def test_defects_of_the_riemann_sum() -> None:
         assert flat[0] / flat[2] == pytest.approx(x / np.tanh(x), rel=1e-3)
         assert flat[1] / flat[2] == pytest.approx(1.0, rel=1e-3)
         ends = np.array([20_000, 40_000])
-        both = {form: sgd.displacement(0.01, ends, form=form, **options) for form in ("riemann", "sde")}
-        slopes = {form: np.ptp(values) / 20_000 for form, values in both.items()}
+        displacements = {form: sgd.displacement(0.01, ends, form=form, **options) for form in ("riemann", "sde")}
+        slopes = {form: np.ptp(values) / 20_000 for form, values in displacements.items()}
         assert slopes["riemann"] / sgd.speed(0.01, **options) == pytest.approx(x / 3, rel=0.07)
         assert slopes["sde"] < 1e-9
     for beta, ratio in ((0.0, 0.57), (0.5, 0.81), (0.9, 0.965), (0.99, 0.996)):  # and what K17c is not free of
@@ -452,8 +452,8 @@ def test_distances_do_not_determine_the_spectrum() -> None:
     noise = np.exp(-0.5 * (np.log(curvatures) / 1.5) ** 2)
     curve = each @ noise
 
-    def missed(kept: np.ndarray) -> float:
-        parts = each[:, kept] / curve[:, None]
+    def missed(indices: np.ndarray) -> float:
+        parts = each[:, indices] / curve[:, None]
         weights, _ = scipy.optimize.nnls(parts, np.ones(len(n)))
         return float(np.max(np.abs(parts @ weights - 1)))
 
@@ -505,8 +505,8 @@ def test_mean_of_the_solution() -> None:
 def test_covariance_as_an_integral() -> None:
     """K21, K22: the library against adaptive quadrature; K25: T ≤ S multiplies the variance by e^{Aᵀ(T−S)}."""
     for t, s in ((0.7, 1.9), (1.9, 0.7), (1.3, 1.3)):
-        found = sgd.covariance(GENERAL, NOISE, HEAT, t, s)
-        np.testing.assert_allclose(found, integrated(GENERAL, NOISE, t, s) / HEAT, atol=1e-10)
+        covariance = sgd.covariance(GENERAL, NOISE, HEAT, t, s)
+        np.testing.assert_allclose(covariance, integrated(GENERAL, NOISE, t, s) / HEAT, atol=1e-10)
     variance = sgd.covariance(GENERAL, NOISE, HEAT, 0.7, 0.7)
     late = scipy.linalg.expm(GENERAL.T * (0.7 - 1.9))
     np.testing.assert_allclose(sgd.covariance(GENERAL, NOISE, HEAT, 0.7, 1.9), variance @ late, atol=1e-12)
@@ -601,9 +601,9 @@ def test_fokker_planck_with_any_diffusion() -> None:
 def test_detailed_balance_and_its_absence() -> None:
     """K36: D = I in a potential has J ≡ 0; Fig. 3 has J ≢ 0, and yet ∇·J = 0."""
     here, step = np.array([0.6, -0.3]), 1e-5
-    still = sgd.OrnsteinUhlenbeck(TILTED, np.eye(2))
+    reversible = sgd.OrnsteinUhlenbeck(TILTED, np.eye(2))
     moving = sgd.OrnsteinUhlenbeck(TILTED, ANISOTROPIC)
-    assert np.abs(still.current(here)).max() < 1e-12 < 1e-2 < np.abs(moving.current(here)).max()
+    assert np.abs(reversible.current(here)).max() < 1e-12 < 1e-2 < np.abs(moving.current(here)).max()
     np.testing.assert_allclose(moving.current(here), current_by_differences(moving, here), atol=1e-8)
     out = sum(
         (current_by_differences(moving, here + e) - current_by_differences(moving, here - e)) @ e
@@ -644,10 +644,10 @@ def test_free_energy_is_a_divergence() -> None:
 def test_wasserstein_distance_and_the_half_in_its_flow() -> None:
     """K39: couplings by an assignment problem; and with ½W₂² (not W₂²) one step goes at the process's own speed."""
     rng = np.random.default_rng(0)
-    one, two = np.sort(rng.normal(0, 1, 400)), rng.normal(1.5, 2.0, 400)
-    cost = np.subtract.outer(one, two) ** 2
+    x, y = np.sort(rng.normal(0, 1, 400)), rng.normal(1.5, 2.0, 400)
+    cost = np.subtract.outer(x, y) ** 2
     rows, columns = scipy.optimize.linear_sum_assignment(cost)
-    assert cost[rows, columns].mean() == pytest.approx(np.mean((one - np.sort(two)) ** 2), rel=1e-12)
+    assert cost[rows, columns].mean() == pytest.approx(np.mean((x - np.sort(y)) ** 2), rel=1e-12)
     assert cost[rows, columns].mean() == pytest.approx(1.5**2 + 1.0, rel=0.25)
     # Gaussians in Φ = ½ax²: F = ½a(m² + s²) − log(s)/κ, W₂² = (m − m₀)² + (s − s₀)²
     a, kappa, m0, s0, h = 1.3, 2.0, 1.0, 0.4, 1e-4
@@ -670,11 +670,11 @@ def test_current_of_a_process_built_from_its_modified_loss() -> None:
     d = [[sympy.Function("a")(x, y), sympy.Function("b")(x, y)], [None, sympy.Function("e")(x, y)]]
     d[1][0] = d[0][1]
     axes = (x, y)
-    slope = [psi.diff(z) for z in axes]
+    gradient = [psi.diff(z) for z in axes]
     spread = [sum(d[i][k].diff(axes[k]) for k in (0, 1)) for i in (0, 1)]
-    turned = [c * slope[1], -c * slope[0]]  # Q∇Ψ
-    drift = [-sum(d[i][k] * slope[k] for k in (0, 1)) - turned[i] + spread[i] / kappa for i in (0, 1)]
-    j = [drift[i] - spread[i] / kappa + sum(d[i][k] * slope[k] for k in (0, 1)) for i in (0, 1)]
+    turned = [c * gradient[1], -c * gradient[0]]  # Q∇Ψ
+    drift = [-sum(d[i][k] * gradient[k] for k in (0, 1)) - turned[i] + spread[i] / kappa for i in (0, 1)]
+    j = [drift[i] - spread[i] / kappa + sum(d[i][k] * gradient[k] for k in (0, 1)) for i in (0, 1)]
     assert [sympy.simplify(j[i] + turned[i]) for i in (0, 1)] == [0, 0]
     p = sympy.exp(-kappa * psi)
     flux = [drift[i] * p - sum((d[i][k] * p).diff(axes[k]) for k in (0, 1)) / kappa for i in (0, 1)]
@@ -706,12 +706,12 @@ def test_quadratic_potentials_and_their_current() -> None:
     np.testing.assert_allclose(np.linalg.inv(process.curvature), [[2.1625, 0.9375], [0.9375, 0.9625]], rtol=1e-9)
     potential = ln.losses.Quadratic(TILTED, minimum=centre)
     here, step = np.array([0.03, 0.02]), 1e-6
-    log_slope = [
+    score = [
         (np.log(process.density(here + e)) - np.log(process.density(here - e))) / (2 * step) for e in step * np.eye(2)
     ]
-    j = -potential.gradient(here) - ANISOTROPIC @ np.array(log_slope) / kappa
+    j = -potential.gradient(here) - ANISOTROPIC @ np.array(score) / kappa
     np.testing.assert_allclose(process.flow(here), j, atol=1e-6)
-    np.testing.assert_allclose(log_slope, -kappa * process.curvature @ (here - centre), rtol=1e-5)
+    np.testing.assert_allclose(score, -kappa * process.curvature @ (here - centre), rtol=1e-5)
     assert abs(j @ (process.curvature @ (here - centre))) < 1e-6 * np.linalg.norm(j)
     assert abs(np.trace(process.skew @ process.curvature)) < 1e-10
     assert process.circulation[0, 1] == pytest.approx(2 * 0.9 / kappa), "counter-clockwise"
@@ -753,14 +753,14 @@ def test_curved_noise_of_a_regression_solves_its_own_equation() -> None:
     x, y = rng.normal(size=(40, 2)) * [1.0, 0.5], rng.normal(size=40)
     hessian = x.T @ x / 40
     least = np.linalg.lstsq(x, y, rcond=None)[0]
-    slopes = (x @ least - y)[:, None] * x
+    gradients = (x @ least - y)[:, None] * x
     eta, beta, size = 0.2, 0.5, 2
     stiff, kick = hessian, np.vstack([eta * np.eye(2), np.eye(2)])
     step = np.block([[np.eye(2) - eta * stiff, eta * beta * np.eye(2)], [-stiff, beta * np.eye(2)]])
-    plain = p = scipy.linalg.solve_discrete_lyapunov(step, kick @ (slopes.T @ slopes / 40) @ kick.T / size)
+    plain = p = scipy.linalg.solve_discrete_lyapunov(step, kick @ (gradients.T @ gradients / 40) @ kick.T / size)
     for _ in range(60):
         weights = np.einsum("ni,ij,nj->n", x, p[:2, :2], x)
-        sigma = slopes.T @ slopes / 40 + x.T @ (weights[:, None] * x) / 40 - hessian @ p[:2, :2] @ hessian
+        sigma = gradients.T @ gradients / 40 + x.T @ (weights[:, None] * x) / 40 - hessian @ p[:2, :2] @ hessian
         p = scipy.linalg.solve_discrete_lyapunov(step, kick @ sigma @ kick.T / size)
     paths = 4000
     theta, v = np.tile(least, (paths, 1)), np.zeros((paths, 2))

@@ -34,11 +34,11 @@ def rows() -> list[dict]:
 @functools.cache
 def stated() -> dict[str, dict[str, int]]:
     """Return, per page of the book, the equations it states and how often."""
-    found = {}
+    counts = {}
     for page in sorted([*(BOOK / "myst").glob("*.md"), *BOOK.glob("*.md")]):
         tags = tags_in_markdown(page.read_text(encoding="utf-8"))
-        found[page.stem] = Counter(label for tag in tags for label in tag.labels)
-    return found
+        counts[page.stem] = Counter(label for tag in tags for label in tag.labels)
+    return counts
 
 
 @functools.cache
@@ -46,17 +46,17 @@ def functions_of(file: Path) -> frozenset[str]:
     """Return the names that pytest collects from a file: test functions, and Class::method."""
     if not file.is_file():
         return frozenset()
-    found = set()
+    names = set()
     for node in ast.parse(file.read_text(encoding="utf-8")).body:
         if isinstance(node, ast.FunctionDef) and node.name.startswith("test"):
-            found.add(node.name)
+            names.add(node.name)
         if isinstance(node, ast.ClassDef) and node.name.startswith("Test"):
-            found |= {
+            names |= {
                 f"{node.name}::{part.name}"
                 for part in node.body
                 if isinstance(part, ast.FunctionDef) and part.name.startswith("test")
             }
-    return frozenset(found)
+    return frozenset(names)
 
 
 def missing_test(test: str) -> bool:
@@ -143,9 +143,9 @@ def test_attribute(): assert TABLE.ln
 def test_what_a_test_proves_is_read_from_what_it_uses(tmp_path: Path) -> None:
     (tmp_path / "test_x.py").write_text(MODULE)
     names = [node.name for node in ast.parse(MODULE).body if isinstance(node, ast.FunctionDef)]
-    found = {name: proves(f"test_x.py::{name}", tmp_path) for name in names if name.startswith("test")}
-    assert {name for name, kind in found.items() if kind == "paper"} == {"test_plain", "test_attribute"}
-    assert len(found) == 9
+    kinds = {name: proves(f"test_x.py::{name}", tmp_path) for name in names if name.startswith("test")}
+    assert {name for name, kind in kinds.items() if kind == "paper"} == {"test_plain", "test_attribute"}
+    assert len(kinds) == 9
 
 
 def test_equations_are_stated_where_the_ledger_says() -> None:
@@ -175,7 +175,7 @@ def test_numbers_in_the_text_lead_somewhere() -> None:
     read = {page.name: page.read_text(encoding="utf-8") for page in [*BOOK.glob("myst/*.md"), *BOOK.glob("*.md")]}
     meant = {name: set(re.findall(r"\(([KTLMWIN]\d{1,2})\)", text)) for name, text in read.items()}
     assert sum(map(len, meant.values())) > 50
-    assert {name: lost for name, found in meant.items() if (lost := sorted(found - known))} == {}
+    assert {name: lost for name, labels in meant.items() if (lost := sorted(labels - known))} == {}
 
 
 def test_every_equation_test_is_named_in_the_ledger_or_says_that_it_is_ours() -> None:
@@ -260,10 +260,10 @@ $$ f \tag {12} $$
 
 
 def test_tags_in_code_do_not_count() -> None:
-    found = tags_in_markdown(PAGE)
-    assert [label for tag in found for label in tag.labels] == ["V6", "V7", "V8", "V9", "V10", "V41", "V42", "V12"]
-    assert found[0].line == 2
-    assert PAGE.splitlines()[found[-1].line - 1].startswith("$$ f")
+    tags = tags_in_markdown(PAGE)
+    assert [label for tag in tags for label in tag.labels] == ["V6", "V7", "V8", "V9", "V10", "V41", "V42", "V12"]
+    assert tags[0].line == 2
+    assert PAGE.splitlines()[tags[-1].line - 1].startswith("$$ f")
 
 
 def test_tags_of_a_formula_know_their_line() -> None:

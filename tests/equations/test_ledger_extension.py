@@ -132,11 +132,11 @@ class Project:
 
     def build(self, *options: str, builder: str = "html") -> str:
         """Build in this process (a new one takes seconds to import Sphinx); return what it says."""
-        said = io.StringIO()
+        output = io.StringIO()
         command = ["-W", "-n", "--keep-going", "--no-color", "-b", builder, *options]
-        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+        with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
             self.code = build_main([*command, str(self.folder), str(self.folder / "_build" / builder)])
-        return said.getvalue()
+        return output.getvalue()
 
     def page(self, name: str) -> str:
         return (self.folder / "_build" / "html" / f"{name}.html").read_text(encoding="utf-8")
@@ -215,10 +215,10 @@ def test_index_table(built: Project) -> None:
     page = built.page("equations")
     assert '<a class="reference internal" href="first.html#eq-V6" title="Equation 6 in its chapter">6</a>' in page
     assert 'href="sub/second.html#eq-K15"' in page
-    said = "Of the checks {} through the library's code, {} not."
+    sentence = "Of the checks {} through the library's code, {} not."
     plain = html.unescape(page).replace("\u2019", "'")
-    assert f"5 equations: 4 checked, 1 definition, 0 open. {said.format('3 go', '1 does')}" in plain
-    assert f"2 equations: 1 checked, 0 definitions, 1 open. {said.format('1 goes', '0 do')}" in plain
+    assert f"5 equations: 4 checked, 1 definition, 0 open. {sentence.format('3 go', '1 does')}" in plain
+    assert f"2 equations: 1 checked, 0 definitions, 1 open. {sentence.format('1 goes', '0 do')}" in plain
     assert "symbolic, code" in page and "symbolic, paper" in page
     assert "&amp; <em>markup</em>" in page and r"\(x_1\)" in page
     assert "<em>names</em>" in page  # why nothing checks V43

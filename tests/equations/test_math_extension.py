@@ -28,17 +28,17 @@ def test_rows_and_cells(body: str, rows: list[list[str]]) -> None:
 
 @drawn
 def test_a_formula_is_drawn_and_can_be_heard_without_its_source() -> None:
-    made = lossnav_math.display(r"\frac{1}{2} = \theta")
-    assert made.startswith('<div class="ln-display">') and made.count("katex-base") == 2  # it may break after =
-    assert "<mfrac>" in made and "<mi>θ</mi>" in made
-    assert "frac{" not in made and "annotation" not in made
+    html = lossnav_math.display(r"\frac{1}{2} = \theta")
+    assert html.startswith('<div class="ln-display">') and html.count("katex-base") == 2  # it may break after =
+    assert "<mfrac>" in html and "<mi>θ</mi>" in html
+    assert "frac{" not in html and "annotation" not in html
 
 
 @drawn
 def test_an_aligned_formula_has_rows_of_cells() -> None:
-    made = lossnav_math.display("\\begin{aligned}\na &= b \\\\\n&+ c\n\\end{aligned} ,")
-    assert [len(re.findall('class="ln-cell"', row)) for row in re.split('class="ln-row[ "]', made)[1:]] == [2, 2]
-    assert made.count("ln-goes-on") == 1 and made.rstrip("</divspan>").endswith(",")
+    html = lossnav_math.display("\\begin{aligned}\na &= b \\\\\n&+ c\n\\end{aligned} ,")
+    assert [len(re.findall('class="ln-cell"', row)) for row in re.split('class="ln-row[ "]', html)[1:]] == [2, 2]
+    assert html.count("ln-goes-on") == 1 and html.rstrip("</divspan>").endswith(",")
     assert 'class="ln-lines"' not in lossnav_math.display("\\begin{aligned}a = b\\end{aligned}")  # it may break, then
 
 

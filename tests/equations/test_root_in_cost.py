@@ -12,7 +12,7 @@ from lossnav import records
 
 SCRIPT = recorded("root")
 KNOWN = records.load(RESULTS / "root-known.json")
-RUNS = {(one["case"], one["gamma"], one["exponent"]): np.array(one["cost"]) for one in KNOWN.results}
+RUNS = {(row["case"], row["gamma"], row["exponent"]): np.array(row["cost"]) for row in KNOWN.results}
 H = SCRIPT.curvatures()
 
 
@@ -33,7 +33,7 @@ def test_without_discount_the_root_costs_the_least_that_any_path_costs_and_other
 @pytest.mark.parametrize("exponent", [0.25, 0.5, 1.0])
 def test_the_noisy_landscape_costs_what_lyapunovs_equation_says(exponent):
     """State of a mode: θ − b and the filter's error; b walks, and the gradient at a fixed point is −hb."""
-    (rate,) = {one["best"] for one in KNOWN.results if one["case"] == "noisy" and one["exponent"] == exponent}
+    (rate,) = {row["best"] for row in KNOWN.results if row["case"] == "noisy" and row["exponent"] == exponent}
     total = 0.0
     for h in H:
         gain, a = SCRIPT.WALK * np.sqrt(h / SCRIPT.NOISE), rate * h ** (1 - exponent)
@@ -55,4 +55,4 @@ def test_the_winner_of_each_seed_is_the_root_without_a_discount_and_falls_with_i
         for gamma in SCRIPT.GAMMAS
     ]
     assert best[0] == 0.5 and sorted(best, reverse=True) == best and best[-1] < 0.25
-    assert all(one["inside"] for one in KNOWN.results)
+    assert all(row["inside"] for row in KNOWN.results)

@@ -111,9 +111,9 @@ class Trials:
         for item in session.items:
             tests.setdefault(item.nodeid.partition("[")[0], []).append(item)
         for test, items in tests.items():
-            found = self.trial(test, items)
+            result = self.trial(test, items)
             with self.kept.open("a") as file:
-                file.write(json.dumps({"test": test, **found}) + "\n")
+                file.write(json.dumps({"test": test, **result}) + "\n")
         return True
 
     def pytest_exception_interact(self, call: Any) -> None:
@@ -127,31 +127,31 @@ class Trials:
             code = apart(1800.0, lambda: self.traced(items, Path(target.name)))
             if code != PASSED:
                 return {"broken": code}
-            seen: Seen = pickle.loads(Path(target.name).read_bytes())
-        for name in seen.modules:
+            run: Seen = pickle.loads(Path(target.name).read_bytes())
+        for name in run.modules:
             importlib.import_module(name)
         gc.unfreeze()
-        functions = [one for one in gc.get_objects() if isinstance(one, types.FunctionType)]
+        functions = [candidate for candidate in gc.get_objects() if isinstance(candidate, types.FunctionType)]
         gc.freeze()
         before = []
-        for one in formulas(self.own, test, seen)[: self.tries]:
-            code = apart(20.0 + 2 * seen.seconds, lambda one=one: self.wrong(one, items, functions))  # type: ignore[misc]
+        for mutant in formulas(self.own, test, run)[: self.tries]:
+            code = apart(20.0 + 2 * run.seconds, lambda m=mutant: self.wrong(m, items, functions))  # type: ignore[misc]
             if code == NOTICED:
-                return {"noticed": str(one), "before": before, "seconds": time.monotonic() - begun}
-            before.append(f"{'passes' if code == PASSED else 'breaks'}  {one}")
+                return {"noticed": str(mutant), "before": before, "seconds": time.monotonic() - begun}
+            before.append(f"{'passes' if code == PASSED else 'breaks'}  {mutant}")
         return {"before": before, "seconds": time.monotonic() - begun}
 
     def traced(self, items: list[Any], target: Path) -> int:
         """Run a test as things are, and write what it executes."""
-        seen = Seen(self.read.places.copy())
+        run = Seen(self.read.places.copy())
         known = set(sys.modules)
         begun = time.process_time()
-        sys.settrace(Trace(str(self.own), seen))
+        sys.settrace(Trace(str(self.own), run))
         code = self.run(items)
         sys.settrace(None)
-        seen.seconds = time.process_time() - begun
-        seen.modules = sorted(name for name in set(sys.modules) - known if name.partition(".")[0] == "lossnav")
-        target.write_bytes(pickle.dumps(seen))
+        run.seconds = time.process_time() - begun
+        run.modules = sorted(name for name in set(sys.modules) - known if name.partition(".")[0] == "lossnav")
+        target.write_bytes(pickle.dumps(run))
         return code
 
     def wrong(self, mutant: Mutant, items: list[Any], functions: Sequence[types.FunctionType]) -> int:
@@ -180,9 +180,9 @@ class Trials:
 
 def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
     yield code
-    for one in code.co_consts:
-        if isinstance(one, types.CodeType):
-            yield from _codes(one)
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _codes(constant)
 
 
 def formulas(own: Path, test: str, seen: Seen) -> list[Mutant]:
@@ -196,28 +196,28 @@ def formulas(own: Path, test: str, seen: Seen) -> list[Mutant]:
         if (file == str(own)) is paper:
             executed.setdefault(file, {})[line] = first
     asserts = _asserts(own) if paper else set()
-    found = [one for file, lines in sorted(executed.items()) for one in mutants(Path(file), lines, arithmetic=True)
-             if one.line not in asserts or one.before != "-"]  # fmt: skip
-    random.Random(test).shuffle(found)
+    pool = [mutant for file, lines in sorted(executed.items()) for mutant in mutants(Path(file), lines, arithmetic=True)
+            if mutant.line not in asserts or mutant.before != "-"]  # fmt: skip
+    random.Random(test).shuffle(pool)
     turns: Counter[tuple[str, int]] = Counter()
     order = []
-    for number, one in enumerate(found):
-        first = executed[str(one.file)][one.line]
-        turn = turns[str(one.file), first] // 2
-        order.append((one.line in asserts, turn, seen.places[str(one.file), first, one.line], number))
-        turns[str(one.file), first] += 1
-    return [found[number] for *_, number in sorted(order)]
+    for number, mutant in enumerate(pool):
+        first = executed[str(mutant.file)][mutant.line]
+        turn = turns[str(mutant.file), first] // 2
+        order.append((mutant.line in asserts, turn, seen.places[str(mutant.file), first, mutant.line], number))
+        turns[str(mutant.file), first] += 1
+    return [pool[number] for *_, number in sorted(order)]
 
 
 def _asserts(file: Path) -> set[int]:
-    found = [node for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))) if isinstance(node, ast.Assert)]
-    return {line for node in found for line in range(node.lineno, (node.end_lineno or 0) + 1)}
+    asserts = [node for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))) if isinstance(node, ast.Assert)]
+    return {line for node in asserts for line in range(node.lineno, (node.end_lineno or 0) + 1)}
 
 
 def read(kept: Path) -> dict[str, dict[str, Any]]:
     """Return what was kept, by tests."""
     lines = kept.read_text(encoding="utf-8").splitlines() if kept.exists() else []
-    return {one["test"]: one for one in map(json.loads, lines)}
+    return {result["test"]: result for result in map(json.loads, lines)}
 
 
 def said(row: dict[str, Any], found: dict[str, dict[str, Any]]) -> tuple[str, str]:
@@ -247,19 +247,19 @@ def main() -> int:
     tests = {test for row in chosen for test in row["tests"]}
     preload()
     with tempfile.TemporaryDirectory() as folder:
-        kept = options.kept.resolve() if options.kept else Path(folder, "kept")
-        left = sorted(tests - read(kept).keys())
+        store = options.kept.resolve() if options.kept else Path(folder, "kept")
+        left = sorted(tests - read(store).keys())
         for file, named in itertools.groupby(left, lambda test: test.partition("::")[0]):
             print(f"wrong_formulas: {file}", file=sys.stderr, flush=True)
-            trials = Trials(file, options.tries, kept)
+            trials = Trials(file, options.tries, store)
             apart(36000.0, functools.partial(quiet, list(named), trials))
-        found = {test: {"broken": True} for test in tests} | read(kept)
+        results = {test: {"broken": True} for test in tests} | read(store)
     labels: dict[str, list[str]] = {"noticed": [], "not noticed": [], "no formula": [], "not tried": []}
     for row in chosen:
-        word, text = said(row, found)
+        word, text = said(row, results)
         labels[word].append(row["label"])
         print(f"{row['label']:5} {text}")
-    of_tests = f"{sum('noticed' in found[test] for test in tests)} of {len(tests)} tests notice a wrong formula"
+    of_tests = f"{sum('noticed' in results[test] for test in tests)} of {len(tests)} tests notice a wrong formula"
     print(f"wrong_formulas: {len(chosen)} rows, {len(labels['noticed'])} noticed; {of_tests}")
     for word in ("not noticed", "no formula", "not tried"):
         print(f"wrong_formulas: {len(labels[word])} {word}  {' '.join(labels[word])}")

@@ -96,8 +96,8 @@ def test_latex_reads_like_the_paper() -> None:
         r"\begin{aligned}\ddot{\theta} - \gamma \dot{\theta} &= \eta k \frac{dL}{d\theta}\end{aligned}"
     )
     text = derive(2, metric="general", drift="general").latex
-    loss_slope = r"\frac{\partial L}{\partial \theta_{1}}"
-    for piece in (r"\ddot{\theta}_{1}", r"\partial_{1}f_{2}", r"\partial_{2}G_{12}", loss_slope):
+    loss_partial = r"\frac{\partial L}{\partial \theta_{1}}"
+    for piece in (r"\ddot{\theta}_{1}", r"\partial_{1}f_{2}", r"\partial_{2}G_{12}", loss_partial):
         assert piece in text
     assert "(" not in derive(2).latex  # no arguments on L
     shown = dict(derive(1, drift="general").steps)
@@ -112,8 +112,8 @@ def test_latex_of_an_objective_has_no_trailing_point_zeros() -> None:
         r"\frac{4 \theta_{1}^{3}}{3} - \frac{4 \theta_{1}}{3} - \frac{1}{6} \\ "
         r"\ddot{\theta}_{2} - \frac{\dot{\theta}_{2}}{10} &= \frac{2 \theta_{2}}{3}\end{aligned}"
     )
-    for made in (ln.euler_lagrange(ln.Objective(), ln.losses.DoubleWell()), derive(1)):
-        assert made._repr_latex_().startswith("$$")
+    for equations in (ln.euler_lagrange(ln.Objective(), ln.losses.DoubleWell()), derive(1)):
+        assert equations._repr_latex_().startswith("$$")
 
 
 def test_irrational_numbers_keep_every_digit() -> None:
@@ -166,10 +166,10 @@ def test_metric_of_theta_bends_straight_lines_into_polar_coordinates(metric: obj
     flat = ln.losses.Function(lambda theta: 0.0, dim=2)
     equations = ln.euler_lagrange(ln.Objective(gamma=gamma, metric=metric), flat)
     polar = np.stack([r, np.arctan2(x[:, 1], x[:, 0])], axis=-1)
-    found = equations.acceleration(polar, np.stack([dr, dphi], axis=-1), t)
-    np.testing.assert_allclose(found, np.stack([ddr, ddphi], axis=-1), rtol=1e-9, atol=1e-10)
+    acceleration = equations.acceleration(polar, np.stack([dr, dphi], axis=-1), t)
+    np.testing.assert_allclose(acceleration, np.stack([ddr, ddphi], axis=-1), rtol=1e-9, atol=1e-10)
     dropped = gamma * np.stack([dr, dphi], axis=-1)  # Eq. 9 beside G(θ): without the connection terms
-    assert np.max(np.abs(dropped - found)) > 0.1
+    assert np.max(np.abs(dropped - acceleration)) > 0.1
 
 
 def test_loss_without_a_formula_stays_a_function_and_is_differenced() -> None:
@@ -177,12 +177,12 @@ def test_loss_without_a_formula_stays_a_function_and_is_differenced() -> None:
     clear = ln.losses.Function(
         lambda theta: sympy.sin(theta[0]) * sympy.exp(theta[1]), gradient=lambda theta: np.zeros(2), dim=2
     )
-    hidden, seen = (ln.euler_lagrange(ln.Objective(gamma=0.2), loss) for loss in (opaque, clear))
+    hidden, visible = (ln.euler_lagrange(ln.Objective(gamma=0.2), loss) for loss in (opaque, clear))
     atoms = set().union(*(equation.atoms(sympy.core.function.AppliedUndef) for equation in hidden.equations))
     assert "L" in {atom.func.__name__ for atom in atoms}
     theta, velocity = np.random.default_rng(2).normal(size=(2, 5, 2))
     np.testing.assert_allclose(
-        hidden.acceleration(theta, velocity), seen.acceleration(theta, velocity), rtol=1e-9, atol=1e-9
+        hidden.acceleration(theta, velocity), visible.acceleration(theta, velocity), rtol=1e-9, atol=1e-9
     )
 
 
@@ -227,8 +227,8 @@ def test_residual_vanishes_on_solutions_only(gamma: float, drift: object) -> Non
     equations = ln.euler_lagrange(objective, loss)
     assert equations.residual(traj) < 1e-7
     assert equations.residual(traj, times=[0.01, 0.5]) < 1e-7
-    other = ln.euler_lagrange(ln.Objective(gamma=gamma + 0.1, drift=drift), loss)
-    assert other.residual(traj) > 1e-2
+    perturbed = ln.euler_lagrange(ln.Objective(gamma=gamma + 0.1, drift=drift), loss)
+    assert perturbed.residual(traj) > 1e-2
 
 
 def test_residual_of_a_computed_path_falls_with_the_square_of_its_step() -> None:

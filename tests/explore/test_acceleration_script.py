@@ -17,12 +17,12 @@ ALL = "given.map((s) => { const { runs, here } = M.race(s); return { runs, here,
 
 
 def test_script_walks_as_the_library_does(acceleration):
-    for setting, found in zip(SETTINGS, acceleration(ALL, SETTINGS), strict=True):
+    for setting, scripted in zip(SETTINGS, acceleration(ALL, SETTINGS), strict=True):
         widget = oracles.Acceleration(**setting)
         for rule in RULES:
-            losses = np.array(found["runs"][rule]["losses"], dtype=float)  # JSON has long integers
+            losses = np.array(scripted["runs"][rule]["losses"], dtype=float)  # JSON has long integers
             np.testing.assert_allclose(losses, widget.losses(rule), rtol=1e-6, atol=1e-20)
-            assert found["here"][rule] == pytest.approx(float(widget.kept(rule, setting["curvature"])), abs=1e-7)
+            assert scripted["here"][rule] == pytest.approx(float(widget.kept(rule, setting["curvature"])), abs=1e-7)
 
 
 def steps_by_hand(setting, rule, h):
@@ -54,12 +54,12 @@ def steps_by_hand(setting, rule, h):
 
 
 def test_numbers_of_steps_are_those_of_the_steps(acceleration):
-    for setting, found in zip(SETTINGS, acceleration(ALL, SETTINGS), strict=True):
+    for setting, scripted in zip(SETTINGS, acceleration(ALL, SETTINGS), strict=True):
         if setting["guess"] == 0.5:  # Newton's and gradient descent's steps are then at the edge
             continue
         for rule in RULES:
-            wanted = steps_by_hand(setting, rule, np.array(found["spectrum"]))
-            assert found["runs"][rule]["needed"] == ("Infinity" if wanted is None else wanted), (setting, rule)
+            wanted = steps_by_hand(setting, rule, np.array(scripted["spectrum"]))
+            assert scripted["runs"][rule]["needed"] == ("Infinity" if wanted is None else wanted), (setting, rule)
 
 
 def test_memory_and_root_of_the_curvature_save_the_same(acceleration):

@@ -90,18 +90,18 @@ def test_whatever_an_address_says_a_state_that_python_takes_is_drawn(frame, name
     make = getattr(explore, name)
     first = make()
     for state in addresses(name):
-        found = frame(first, hash=asked(name, state))
-        assert not BROKEN.search(found["drawn"]), (state, BROKEN.search(found["drawn"]))
-        assert not BROKEN.search(found["words"]), state
-        drawn = make(**{key: math.inf if value is None else value for key, value in found["state"].items()})
+        picture = frame(first, hash=asked(name, state))
+        assert not BROKEN.search(picture["drawn"]), (state, BROKEN.search(picture["drawn"]))
+        assert not BROKEN.search(picture["words"]), state
+        drawn = make(**{key: math.inf if value is None else value for key, value in picture["state"].items()})
         for key, value in state.items():  # what is taken as it is stays as it is
             try:
-                told = taken(first, key, value)
+                expected = taken(first, key, value)
             except (TypeError, ValueError):
                 continue
             # JSON has no infinity and parts true from 1; times of switches depend on each other
             if value != math.inf and not isinstance(value, bool) and name != "TaskSwitch":
-                assert getattr(drawn, key) == told, (key, value)
+                assert getattr(drawn, key) == expected, (key, value)
 
 
 @pytest.mark.parametrize(

@@ -25,13 +25,13 @@ def model(setting: dict):
 
 
 def test_law_is_that_of_the_memory(belief_filter):
-    for setting, found in zip(SETTINGS, belief_filter("given.map(M.beliefLaw)", SETTINGS), strict=True):
+    for setting, law in zip(SETTINGS, belief_filter("given.map(M.beliefLaw)", SETTINGS), strict=True):
         expected = model(setting)
         for name, value in (
             ("beta", expected.beta), ("gain", expected.gain), ("rate", expected.rate),
             ("causal", expected.causal_fraction), ("stiffness", expected.stiffness),
         ):  # fmt: skip
-            assert found[name] == pytest.approx(value, rel=1e-12), (name, setting)
+            assert law[name] == pytest.approx(value, rel=1e-12), (name, setting)
 
 
 def test_weights_are_the_kernel_over_the_step_that_a_gradient_holds(belief_filter):
@@ -40,9 +40,9 @@ def test_weights_are_the_kernel_over_the_step_that_a_gradient_holds(belief_filte
         const law = M.beliefLaw(s);
         return given.lags.map((lag) => [M.smootherWeight(law, lag), M.averageWeight(law, lag)]);
     })"""
-    for setting, found in zip(SETTINGS, belief_filter(expression, {"settings": SETTINGS, "lags": lags}), strict=True):
+    for setting, weights in zip(SETTINGS, belief_filter(expression, {"settings": SETTINGS, "lags": lags}), strict=True):
         kernel = model(setting)
-        for lag, pair in zip(lags, found, strict=True):
+        for lag, pair in zip(lags, weights, strict=True):
             for weight, shape in zip(pair, (kernel.smoother, kernel.average), strict=True):
                 exact = scipy.integrate.quad(lambda u, shape=shape: float(shape(u)), lag + 1e-12, lag + 1 - 1e-12)[0]
                 assert weight == pytest.approx(exact, rel=1e-8, abs=1e-12), (setting, lag)
@@ -51,10 +51,10 @@ def test_weights_are_the_kernel_over_the_step_that_a_gradient_holds(belief_filte
 def test_average_is_the_filter(belief_filter):
     data = np.random.default_rng(0).normal(size=40)
     expression = "given.settings.map((s) => M.averages(M.beliefLaw(s), given.data))"
-    for setting, found in zip(
+    for setting, averages in zip(
         SETTINGS, belief_filter(expression, {"settings": SETTINGS, "data": data.tolist()}), strict=True
     ):
-        np.testing.assert_allclose(found, model(setting).filter(data), atol=1e-13)
+        np.testing.assert_allclose(averages, model(setting).filter(data), atol=1e-13)
 
 
 def solved(setting: dict, data: np.ndarray, parts: int = 40) -> np.ndarray:
@@ -73,8 +73,8 @@ def solved(setting: dict, data: np.ndarray, parts: int = 40) -> np.ndarray:
 @pytest.mark.parametrize("index", [0, 3, 4, 5, 9, 11])
 def test_smoother_solves_the_euler_lagrange_equation(belief_filter, index):
     setting, data = SETTINGS[index], np.random.default_rng(1).normal(size=60)
-    found = belief_filter("M.smoothed(M.beliefLaw(given[0]), given[1])", [setting, data.tolist()])
-    np.testing.assert_allclose(found, solved(setting, data), atol=2e-4)
+    smoothed = belief_filter("M.smoothed(M.beliefLaw(given[0]), given[1])", [setting, data.tolist()])
+    np.testing.assert_allclose(smoothed, solved(setting, data), atol=2e-4)
 
 
 def test_half_the_weight_lies_on_the_future_without_discounting(belief_filter):
@@ -89,10 +89,10 @@ def test_half_the_weight_lies_on_the_future_without_discounting(belief_filter):
 def test_stream_is_the_same_in_both_languages(belief_filter, jumps):
     expression = "M.gradientStream(given.seed, given.jumps).upTo(400)"
     for seed in (0, 3, 999_999):
-        found = belief_filter(expression, {"seed": seed, "jumps": jumps})
+        stream = belief_filter(expression, {"seed": seed, "jumps": jumps})
         means, gradients = gradient_stream(seed, jumps, 400)
-        np.testing.assert_allclose(found["means"], means, atol=1e-12)
-        np.testing.assert_allclose(found["gradients"], gradients, atol=1e-12)
+        np.testing.assert_allclose(stream["means"], means, atol=1e-12)
+        np.testing.assert_allclose(stream["gradients"], gradients, atol=1e-12)
 
 
 def test_stream_grows_without_changing(belief_filter):
@@ -117,7 +117,7 @@ def test_widget_and_script_show_the_same_lines(belief_filter):
     })()"""
     state = {name: getattr(widget, name) for name in ("gamma", "decay", "diffusion", "noise", "seed", "jumps")}
     average, smoother = belief_filter(expression, state)
-    found = widget.beliefs(90)
-    np.testing.assert_allclose(found["average"], average, atol=1e-12)
-    np.testing.assert_allclose(found["smoother"], smoother, atol=1e-6)  # both stop looking ahead somewhere
+    beliefs = widget.beliefs(90)
+    np.testing.assert_allclose(beliefs["average"], average, atol=1e-12)
+    np.testing.assert_allclose(beliefs["smoother"], smoother, atol=1e-6)  # both stop looking ahead somewhere
     assert widget.errors()["smoother"] < widget.errors()["average"]

@@ -19,8 +19,8 @@ SETTINGS = [
 
 
 def test_beliefs_and_steps_are_pythons(module):
-    found = module(explore.BelievedEllipse)("given.map((s) => [M.believed(s), M.steps(s)])", SETTINGS)
-    for setting, (beliefs, steps) in zip(SETTINGS, found, strict=True):
+    pairs = module(explore.BelievedEllipse)("given.map((s) => [M.believed(s), M.steps(s)])", SETTINGS)
+    for setting, (beliefs, steps) in zip(SETTINGS, pairs, strict=True):
         widget = oracles.BelievedEllipse(**setting)
         for name, belief in widget.beliefs().items():
             a, b, d = beliefs[name]
@@ -30,19 +30,19 @@ def test_beliefs_and_steps_are_pythons(module):
 
 def test_the_angle_between_two_steps_is_that_of_their_scalar_product(module):
     pairs = np.random.default_rng(0).normal(size=(40, 2, 2))
-    found = module(explore.BelievedEllipse)("given.map(([u, v]) => M.angleApart(u, v))", pairs.tolist())
+    angles = module(explore.BelievedEllipse)("given.map(([u, v]) => M.angleApart(u, v))", pairs.tolist())
     u, v = pairs.swapaxes(0, 1)
     cosines = np.sum(u * v, axis=1) / np.linalg.norm(u, axis=1) / np.linalg.norm(v, axis=1)
-    np.testing.assert_allclose(found, np.degrees(np.arccos(cosines)), atol=1e-6)
-    assert max(found) > 150 and min(found) < 30
+    np.testing.assert_allclose(angles, np.degrees(np.arccos(cosines)), atol=1e-6)
+    assert max(angles) > 150 and min(angles) < 30
 
 
 def test_exponents_are_slopes_of_the_step(module):
-    given = [[h, gamma] for h in (0.25, 2.25) for gamma in (0.0, 0.5, 10.0)]
-    found = module(explore.BelievedEllipse)("given.map(([h, gamma]) => M.exponent(h, gamma))", given)
-    for (h, gamma), told in zip(given, found, strict=True):
+    cases = [[h, gamma] for h in (0.25, 2.25) for gamma in (0.0, 0.5, 10.0)]
+    exponents = module(explore.BelievedEllipse)("given.map(([h, gamma]) => M.exponent(h, gamma))", cases)
+    for (h, gamma), exponent in zip(cases, exponents, strict=True):
         near = [-ln.update(ln.Objective(gamma=gamma), [1.0], [[h * f]], 1e-9)[0] for f in (0.999, 1.001)]
-        assert told == pytest.approx(np.diff(np.log(near))[0] / np.log(1.001 / 0.999), abs=1e-6)
+        assert exponent == pytest.approx(np.diff(np.log(near))[0] / np.log(1.001 / 0.999), abs=1e-6)
 
 
 @pytest.mark.parametrize(("belief", "curvature"), [("eigenbasis", "eigenbasis"), ("kronecker", "kronecker")])

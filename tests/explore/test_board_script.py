@@ -46,8 +46,8 @@ def _items(tree, names):
     if kind in "˙¨":
         return [names[parts[0] + {"˙": "\u0307", "¨": "\u0308"}[kind]]]
     inner = [value(part, names) for part in parts]
-    made = {"(": lambda x: x, "/": lambda a, b: a / b, "√": math.sqrt, "^": lambda a, b: a**b}
-    return [made[kind](*inner)]
+    operations = {"(": lambda x: x, "/": lambda a, b: a / b, "√": math.sqrt, "^": lambda a, b: a**b}
+    return [operations[kind](*inner)]
 
 
 def _sum(items):
@@ -105,8 +105,8 @@ def derived(discount, metric, decay, fading, curved):
     (t,) = path.args
     gap = sympy.expand(equation.lhs - equation.rhs)
     gap = gap / gap.coeff(path.diff(t, 2))
-    for whole, name in ((path.diff(t, 2), "θ̈"), (path.diff(t), "θ̇"), (path, "θ"), (t, "t")):
-        gap = gap.subs(whole, NUMBERS[name])
+    for expression, name in ((path.diff(t, 2), "θ̈"), (path.diff(t), "θ̇"), (path, "θ"), (t, "t")):
+        gap = gap.subs(expression, NUMBERS[name])
     number["theta_0"] = NUMBERS["θ₀"]
     return speed, float(gap.subs({s: number[s.name] for s in gap.free_symbols}))
 
@@ -149,9 +149,9 @@ def test_the_table_is_pythons():
 
 
 def test_every_combination_shows_what_python_says(board_script):
-    found = board_script("given.map((at) => [M.shownAt(at), M.calledAt(at, '0.1')])", CORNERS)
+    pairs = board_script("given.map((at) => [M.shownAt(at), M.calledAt(at, '0.1')])", CORNERS)
     x = board.NUMBERS
-    for at, (shown, call) in zip(CORNERS, found, strict=True):
+    for at, (shown, call) in zip(CORNERS, pairs, strict=True):
         assert "import lossnav as ln\n\n" + "\n".join(call) + "\n" == board.as_python(at)
         corner = board.corner(at)
         assert (shown is None) == (corner["refused"] is not None)
@@ -166,8 +166,8 @@ def test_every_combination_shows_what_python_says(board_script):
 def test_paths_of_every_combination_are_pythons(board_script, dt, noise):
     start = [-3.1, 2.7]
     given = {"corners": CORNERS, "run": {"start": start, "dt": dt, "noise": noise}}
-    found = board_script("given.corners.map((at) => M.runBoard(at, given.run))", given)
-    for at, path in zip(CORNERS, found, strict=True):
+    paths = board_script("given.corners.map((at) => M.runBoard(at, given.run))", given)
+    for at, path in zip(CORNERS, paths, strict=True):
         expected = oracles.Board(**at, start=start, dt=dt, noise=noise).path()
         assert len(path) == len(expected)
         # where a step divides by a gradient of nearly nothing, rounding grows from step to step
@@ -177,8 +177,8 @@ def test_paths_of_every_combination_are_pythons(board_script, dt, noise):
 def test_the_field_is_the_first_step_from_each_place(board_script):
     places = [[0.3, -1.7], [-2.2, 0.4]]
     given = {"corners": PLANNED, "places": places}
-    found = board_script("given.corners.map((at) => given.places.map((p) => M.firstVelocity(at, p, 0.25)))", given)
-    for at, arrows in zip(PLANNED, found, strict=True):
+    fields = board_script("given.corners.map((at) => given.places.map((p) => M.firstVelocity(at, p, 0.25)))", given)
+    for at, arrows in zip(PLANNED, fields, strict=True):
         for place, arrow in zip(places, arrows, strict=True):
             rule, theta = board.chosen(at, dt=0.25), np.array(place)
             moved, _ = rule(np.array([1 / 9, 1]) * theta, rule.init(theta), theta)
@@ -244,13 +244,13 @@ def assert_program_is_the_path(page):
     room: dict = {"print": lambda *words: None}
     exec(text, room)
     shown = eval(text.split("\n")[-1], room)
-    said = readout(page, 0)
+    answer = readout(page, 0)
     if "path" not in room:
-        assert "There is no plan" in said and "except ln.NoMinimiser" in text
+        assert "There is no plan" in answer and "except ln.NoMinimiser" in text
         return
     np.testing.assert_array_equal(np.array(room["path"]), shown.path())
     x, y = room["path"][1]
-    assert f"first to ({x:.2f}, {y:.2f})".replace("-", "−") in said.replace("−0.00", "0.00")
+    assert f"first to ({x:.2f}, {y:.2f})".replace("-", "−") in answer.replace("−0.00", "0.00")
 
 
 @pytest.mark.browser

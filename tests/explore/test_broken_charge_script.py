@@ -22,23 +22,23 @@ ALL = """given.map((s) => { const walk = M.pairWalk(s);
 
 
 def test_script_walks_as_python_does_and_its_law_is_the_librarys(broken_charge):
-    for setting, found in zip(SETTINGS, broken_charge(ALL, SETTINGS), strict=True):
+    for setting, scripted in zip(SETTINGS, broken_charge(ALL, SETTINGS), strict=True):
         widget = oracles.BrokenCharge(**setting)
         walk = widget.walk()
         assert len(walk) == 601
-        np.testing.assert_allclose(found["points"], walk, atol=1e-10)
-        np.testing.assert_allclose(found["imbalance"], widget.imbalance(), atol=1e-10)
-        np.testing.assert_allclose(found["alone"], widget.decay_alone(), atol=1e-12)
+        np.testing.assert_allclose(scripted["points"], walk, atol=1e-10)
+        np.testing.assert_allclose(scripted["imbalance"], widget.imbalance(), atol=1e-10)
+        np.testing.assert_allclose(scripted["alone"], widget.decay_alone(), atol=1e-12)
         speeds = (np.diff(walk, axis=0) / setting["eta"]) ** 2 @ [1.0, -1.0]
         laws = {name: setting[name] for name in ("eta", "beta", "decay")}
         law = noether.discrete_rescale(walk[0] ** 2 @ [1.0, -1.0], 0.0, speeds, **laws)[0]
-        np.testing.assert_allclose(found["law"], law, atol=1e-9)
-        np.testing.assert_allclose(found["law"], widget.imbalance(), atol=1e-9)
+        np.testing.assert_allclose(scripted["law"], law, atol=1e-9)
+        np.testing.assert_allclose(scripted["law"], widget.imbalance(), atol=1e-9)
 
 
 def test_small_steps_without_decay_conserve_it_and_noise_evens_it_out():
-    still = oracles.BrokenCharge(eta=0.001, decay=0.0, noise=0.0).imbalance()
-    assert np.ptp(still) < 0.01
+    imbalance = oracles.BrokenCharge(eta=0.001, decay=0.0, noise=0.0).imbalance()
+    assert np.ptp(imbalance) < 0.01
     noisy = oracles.BrokenCharge((1.2, 0.2), 0.1, 0.0, 0.0, 1.0)
     walk, size = noisy.walk(), noisy.imbalance()
     residuals = np.diff(walk, axis=0)[:50, 0] / walk[:50, 1]  # −ηr: g = r·(b, a)

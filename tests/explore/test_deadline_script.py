@@ -25,14 +25,14 @@ ALL = (
 
 
 def test_script_and_library_have_the_same_rates_and_weights(module):
-    for setting, found in zip(SETTINGS, module(explore.Deadline)(ALL, SETTINGS), strict=True):
+    for setting, answer in zip(SETTINGS, module(explore.Deadline)(ALL, SETTINGS), strict=True):
         widget = oracles.Deadline(**setting)
-        for h, rates in zip((0.0, 1.0, 25.0), found["rates"], strict=True):
+        for h, rates in zip((0.0, 1.0, 25.0), answer["rates"], strict=True):
             np.testing.assert_allclose(rates, widget.multiplier(h, setting["span"] * LEFT), rtol=1e-9, atol=1e-12)
         weight, end = widget.weight()
-        np.testing.assert_allclose(found["weights"], weight, rtol=1e-9, atol=1e-9)
-        assert found["end"] == pytest.approx(end)
-        assert found["negative"] == pytest.approx(np.mean(weight < -1e-9))
+        np.testing.assert_allclose(answer["weights"], weight, rtol=1e-9, atol=1e-9)
+        assert answer["end"] == pytest.approx(end)
+        assert answer["negative"] == pytest.approx(np.mean(weight < -1e-9))
 
 
 def test_who_wants_what():

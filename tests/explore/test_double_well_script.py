@@ -59,27 +59,27 @@ def scripted(double_well, cases: list[tuple[float, float]]) -> list[dict]:
 
 
 def test_stationary_points_are_the_roots_of_the_slope(double_well):
-    found = double_well("M.stationary()")
-    np.testing.assert_allclose([found["left"], found["barrier"], found["right"]], [LEFT, BARRIER, RIGHT], atol=1e-14)
+    points = double_well("M.stationary()")
+    np.testing.assert_allclose([points["left"], points["barrier"], points["right"]], [LEFT, BARRIER, RIGHT], atol=1e-14)
 
 
 def test_both_costs_agree_with_the_phase_plane(double_well):
-    for (gamma, start), found in zip(GRID, scripted(double_well, GRID), strict=True):
+    for (gamma, start), paths in zip(GRID, scripted(double_well, GRID), strict=True):
         for name, minimum in (("stay", LEFT), ("cross", RIGHT)):
             expected = action(gamma, minimum, start)
-            assert (found[name] is None) == (expected is None), (gamma, start, name)
+            assert (paths[name] is None) == (expected is None), (gamma, start, name)
             if expected is not None:
-                assert found[name]["action"] == pytest.approx(expected, abs=2e-7), (gamma, start, name)
+                assert paths[name]["action"] == pytest.approx(expected, abs=2e-7), (gamma, start, name)
 
 
 def test_both_costs_agree_with_direct_minimisation(double_well):
     # The discretised J knows nothing of orbits or saddles. θ₂ = 0 adds nothing to it.
     cases = [(0.3, -0.6), (0.7, -0.6), (0.8, -0.2)]
-    for (gamma, start), found in zip(cases, scripted(double_well, cases), strict=True):
+    for (gamma, start), paths in zip(cases, scripted(double_well, cases), strict=True):
         best = ln.solve(ln.Objective(gamma=gamma), ln.losses.DoubleWell(), [start, 0.0], method="action")
         for name, minimum in (("stay", LEFT), ("cross", RIGHT)):
             path = next(c for c in best.candidates if abs(c.asymptote[0] - minimum) < 1e-3)
-            assert found[name]["action"] == pytest.approx(path.action, abs=1e-5)
+            assert paths[name]["action"] == pytest.approx(path.action, abs=1e-5)
 
 
 def test_the_table_of_the_theory(double_well):
@@ -87,23 +87,23 @@ def test_the_table_of_the_theory(double_well):
         0.1: (4.949810, -3.037537), 0.3: (1.722638, 0.212316), 0.5: (1.073049, 0.720094), 0.6: (0.909429, 0.803218),
         0.7: (0.791893, 0.837340), 0.8: (0.703182, 0.839736), 1.0: (0.577717, None),
     }  # fmt: skip
-    found = scripted(double_well, [(gamma, -0.6) for gamma in table])
-    for (stay, cross), paths in zip(table.values(), found, strict=True):
+    pairs = scripted(double_well, [(gamma, -0.6) for gamma in table])
+    for (stay, cross), paths in zip(table.values(), pairs, strict=True):
         assert paths["stay"]["action"] == pytest.approx(stay, abs=1e-6)
         assert paths["cross"] is None if cross is None else paths["cross"]["action"] == pytest.approx(cross, abs=1e-6)
 
 
 def test_cost_by_quadrature_keeps_the_energy_identity(double_well):
     # The script sums the excess along the orbit; γJ = L(θ₀) − p₀²/2 is what the sum must come to.
-    for (gamma, start), found in zip(GRID, scripted(double_well, GRID), strict=True):
-        for path in filter(None, found.values()):
+    for (gamma, start), paths in zip(GRID, scripted(double_well, GRID), strict=True):
+        for path in filter(None, paths.values()):
             assert gamma * path["action"] == pytest.approx(loss(start) - path["speed"] ** 2 / 2, abs=1e-7)
 
 
 def test_indifference_point(double_well):
     rates = [0.54, 0.6, 0.8, 1.0, 1.5, 2.0, 3.0]
-    found = double_well("given.map((gamma) => M.policy(gamma).indifference)", rates)
-    for gamma, point in zip(rates, found, strict=True):
+    points = double_well("given.map((gamma) => M.policy(gamma).indifference)", rates)
+    for gamma, point in zip(rates, points, strict=True):
 
         def lead(x, gamma=gamma):
             return action(gamma, LEFT, x) - action(gamma, RIGHT, x)
@@ -149,14 +149,14 @@ def test_course_solves_the_euler_lagrange_equation(double_well, gamma, start, na
 
 
 def test_a_start_at_a_minimum_rests_there(double_well):
-    found = scripted(double_well, [(0.5, LEFT)])[0]["stay"]
-    assert found["action"] == pytest.approx(loss(LEFT) / 0.5, abs=1e-9)
-    assert abs(found["speed"]) < 1e-9
+    path = scripted(double_well, [(0.5, LEFT)])[0]["stay"]
+    assert path["action"] == pytest.approx(loss(LEFT) / 0.5, abs=1e-9)
+    assert abs(path["speed"]) < 1e-9
 
 
 @pytest.mark.parametrize(("gamma", "start"), [(0.05, -1.4), (0.3, -0.6), (1.0, 0.3), (5.0, 1.4), (5.0, 0.2)])
 def test_gradient_flow_and_what_it_costs(double_well, gamma, start):
-    found = double_well("M.gradientFlow(given[0], given[1], 4)", [gamma, start])
+    descent = double_well("M.gradientFlow(given[0], given[1], 4)", [gamma, start])
 
     def flow(t, y):
         p = -slope(y[0]) / gamma
@@ -167,19 +167,19 @@ def test_gradient_flow_and_what_it_costs(double_well, gamma, start):
     exact = scipy.integrate.solve_ivp(
         flow, (0, until), [start, 0], method="LSODA", rtol=1e-10, atol=1e-13, dense_output=True
     )
-    assert found["end"] == pytest.approx(end, abs=1e-12)
+    assert descent["end"] == pytest.approx(end, abs=1e-12)
     tail = np.exp(-gamma * until) * loss(end) / gamma
-    assert found["action"] == pytest.approx(exact.y[1, -1] + tail, rel=2e-6, abs=2e-6)
-    t, x = np.array(found["points"]).T
+    assert descent["action"] == pytest.approx(exact.y[1, -1] + tail, rel=2e-6, abs=2e-6)
+    t, x = np.array(descent["points"]).T
     assert t[-1] == 4
     np.testing.assert_allclose(x, exact.sol(t)[0], atol=2e-5)
     # No path is cheaper than the optimum.
     best = min(path["action"] for path in scripted(double_well, [(gamma, start)])[0].values() if path)
-    assert found["action"] >= best - 1e-9
+    assert descent["action"] >= best - 1e-9
 
 
 def test_a_place_on_the_way_is_read_off_at_its_time(double_well):
     path = [[0.0, 3.0], [0.1, 2.5], [1.0, -1.0], [4.0, 0.5]]
     times = [0.0, 0.05, 0.1, 0.7, 1.0, 3.9, 4.0, 9.0]
-    found = double_well("given[1].map((t) => M.atTime(given[0], t))", [path, times])
-    np.testing.assert_allclose(np.ravel(found), np.interp(times, *np.transpose(path)), atol=1e-12)
+    places = double_well("given[1].map((t) => M.atTime(given[0], t))", [path, times])
+    np.testing.assert_allclose(np.ravel(places), np.interp(times, *np.transpose(path)), atol=1e-12)

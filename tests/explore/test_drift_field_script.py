@@ -36,49 +36,49 @@ def number(value) -> float:
 
 def test_closed_form_agrees_with_the_riccati_equation(drift_field):
     times = np.array([0.0, 0.1, 0.5, 2.0])
-    for setting, found in zip(SETTINGS, drift_field(LAW, SETTINGS), strict=True):
+    for setting, law in zip(SETTINGS, drift_field(LAW, SETTINGS), strict=True):
         objective, loss = problem(setting)
         exact = ln.solve(objective, loss, setting["start"], method="riccati")
-        np.testing.assert_allclose(found["path"], exact(times), atol=1e-10, err_msg=str(setting))
-        np.testing.assert_allclose(found["rest"], exact.asymptote, atol=1e-10)
-        np.testing.assert_allclose(found["speed"], exact.velocity(0.0), atol=1e-9)
-        assert found["excess"] == pytest.approx(exact.excess, abs=1e-9)
-        assert number(found["action"]) == pytest.approx(exact.action, rel=1e-9)
+        np.testing.assert_allclose(law["path"], exact(times), atol=1e-10, err_msg=str(setting))
+        np.testing.assert_allclose(law["rest"], exact.asymptote, atol=1e-10)
+        np.testing.assert_allclose(law["speed"], exact.velocity(0.0), atol=1e-9)
+        assert law["excess"] == pytest.approx(exact.excess, abs=1e-9)
+        assert number(law["action"]) == pytest.approx(exact.action, rel=1e-9)
         effective = helmholtz.effective_loss(objective, loss, helmholtz.split_affine(objective.drift))
-        np.testing.assert_allclose(found["effective"], effective.stationary_points()[0], atol=1e-12)
+        np.testing.assert_allclose(law["effective"], effective.stationary_points()[0], atol=1e-12)
 
 
 def test_closed_form_agrees_with_direct_minimisation(drift_field):
     chosen = [s for s in SETTINGS if s["rate"] == 2.5 and s["gamma"] == 0.7]
-    for setting, found in zip(chosen, drift_field(LAW, chosen), strict=True):
+    for setting, law in zip(chosen, drift_field(LAW, chosen), strict=True):
         objective, loss = problem(setting)
         direct = ln.solve(objective, loss, setting["start"], method="action")
-        np.testing.assert_allclose(found["rest"], direct.asymptote, atol=1e-6)
-        assert found["action"] == pytest.approx(direct.action, rel=1e-7)
+        np.testing.assert_allclose(law["rest"], direct.asymptote, atol=1e-6)
+        assert law["action"] == pytest.approx(direct.action, rel=1e-7)
 
 
 def test_cost_obeys_the_value_identity(drift_field):
     """γJ = L(θ₀) + (|f(θ₀)|² − |θ̇₀|²)/2, for η = k = 1."""
     chosen = [s for s in SETTINGS if s["gamma"] > 0]
-    for setting, found in zip(chosen, drift_field(LAW, chosen), strict=True):
+    for setting, law in zip(chosen, drift_field(LAW, chosen), strict=True):
         objective, loss = problem(setting)
-        drift, speed = objective.drift(setting["start"]), np.array(found["speed"])
+        drift, speed = objective.drift(setting["start"]), np.array(law["speed"])
         expected = loss.value(setting["start"]) + (drift @ drift - speed @ speed) / 2
-        assert setting["gamma"] * found["action"] == pytest.approx(expected, rel=1e-10)
+        assert setting["gamma"] * law["action"] == pytest.approx(expected, rel=1e-10)
 
 
 def test_drift_alone(drift_field):
-    for setting, found in zip(SETTINGS, drift_field(LAW, SETTINGS), strict=True):
+    for setting, law in zip(SETTINGS, drift_field(LAW, SETTINGS), strict=True):
         matrix = setting["rate"] * TURN - setting["decay"] * np.eye(2)
         exact = [scipy.linalg.expm(matrix * t) @ setting["start"] for t in (0.0, 0.1, 0.5, 2.0)]
-        np.testing.assert_allclose(found["alone"], exact, atol=1e-12)
+        np.testing.assert_allclose(law["alone"], exact, atol=1e-12)
 
 
 def test_end_of_the_papers_figure(drift_field):
     setting = {"start": [1.5, 1.5], "minimum": [0, -0.5], "rate": 10, "decay": 0, "gamma": 0}
-    found = drift_field(LAW, [setting])[0]
-    np.testing.assert_allclose(found["rest"], [0.0, -0.5 * 4 / 104], atol=1e-12)
-    assert found["action"] == "Infinity"
+    law = drift_field(LAW, [setting])[0]
+    np.testing.assert_allclose(law["rest"], [0.0, -0.5 * 4 / 104], atol=1e-12)
+    assert law["action"] == "Infinity"
     setting |= {"rate": 0, "decay": 10}
     np.testing.assert_allclose(drift_field(LAW, [setting])[0]["rest"], [0.0, -0.5 * 4 / 104], atol=1e-12)
 

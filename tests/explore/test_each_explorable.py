@@ -124,10 +124,10 @@ def anew(page, state: dict | None = None, hash: str = ""):
 def test_a_browser_draws_what_node_draws(shown, frame):
     make, page = shown
     root = "document.querySelector('#one .lossnav-explorable')"
-    found = frame(make(), page.evaluate(f"{root}.clientWidth"))
-    assert page.evaluate(f"({CURVES})({root})") == found["curves"]
+    drawn = frame(make(), page.evaluate(f"{root}.clientWidth"))
+    assert page.evaluate(f"({CURVES})({root})") == drawn["curves"]
     words = page.evaluate(f"{root}.textContent").replace("\u00a0", " ")
-    assert words == found["words"]
+    assert words == drawn["words"]
 
 
 def test_the_state_as_python_makes_the_same_explorable(shown):
@@ -169,9 +169,9 @@ def test_views_of_one_widget_stay_in_step_and_leave_cleanly(shown):
     assert first == second != before[0] == before[1]
     # Python hears of it once the hand rests.
     page.wait_until("Object.keys(window.saved ?? {}).some((name) => window.saved[name] !== window.first[name])")
-    trait, value, told = KNOB.get(make.__name__, ("gamma", 0.9, "0.90"))
+    trait, value, written = KNOB.get(make.__name__, ("gamma", 0.9, "0.90"))
     page.evaluate(f"model.set('{trait}', {value})")
-    assert all(told in text for text in page.evaluate(SAID))
+    assert all(written in text for text in page.evaluate(SAID))
     page.evaluate("cleanup()")
     assert page.evaluate(HIDDEN) is False
 

@@ -22,8 +22,8 @@ SVG = "{http://www.w3.org/2000/svg}"
 @pytest.mark.parametrize("setting", WIDGETS)
 def test_the_script_draws_what_the_library_says(frame, setting):
     widget = WIDGETS[setting]()
-    found = frame(widget)
-    assert_shows_the_same(widget, found["curves"], found["words"])
+    drawn = frame(widget)
+    assert_shows_the_same(widget, drawn["curves"], drawn["words"])
 
 
 @pytest.mark.parametrize(
@@ -68,5 +68,5 @@ def test_a_state_that_nobody_drew_is_told_in_words(name):
     key = next(key for key in traits if isinstance(getattr(widget, key), float))
     value, trait = getattr(widget, key), traits[key]
     setattr(widget, key, 0.987 * value + 0.013 * (trait.min if value == trait.max else min(trait.max, 10.0)))
-    made = html.unescape(widget.fallback())
-    assert "<img" not in made and repr(widget) in made and widget._shared["title"] in made
+    fallback = html.unescape(widget.fallback())
+    assert "<img" not in fallback and repr(widget) in fallback and widget._shared["title"] in fallback

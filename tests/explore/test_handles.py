@@ -36,11 +36,11 @@ def test_infinity_can_be_left_with_the_keys_and_reached_again(stand, query):
 def test_each_press_shows_near_zero(stand, make):
     slider = "input[aria-label^=γ]"
     page = stand(make(gamma=0.0))
-    told = []
+    texts = []
     for _ in range(3):
-        told.append(page.evaluate(f"document.querySelector('{slider}').ariaValueText"))
+        texts.append(page.evaluate(f"document.querySelector('{slider}').ariaValueText"))
         press(page, slider, "ArrowRight")
-    assert len(set(told)) == 3 and told[0] == "0.00"
+    assert len(set(texts)) == 3 and texts[0] == "0.00"
 
 
 def test_the_ellipse_and_its_slider_turn_one_way(stand):

@@ -19,26 +19,26 @@ CASES = [(gamma, dt) for gamma in (0.0, 0.3, 1.0, 10.0) for dt in (0.01, 0.5, 3.
 
 def step(horizon, name: str, g, gamma: float, dt: float) -> np.ndarray:
     given = {"h": list(H), "g": list(g), "gamma": gamma, "dt": None if math.isinf(dt) else dt}
-    found = horizon(f"M.{name}(given.h, given.g, given.gamma, given.dt ?? Infinity)", given)
-    return np.array([float(v.replace("Infinity", "inf")) if isinstance(v, str) else v for v in found])
+    values = horizon(f"M.{name}(given.h, given.g, given.gamma, given.dt ?? Infinity)", given)
+    return np.array([float(v.replace("Infinity", "inf")) if isinstance(v, str) else v for v in values])
 
 
 def test_optimal_step_agrees_with_the_package(horizon):
     g = H * [-3.0, 2.0]
     cases = [(gamma, None if math.isinf(dt) else dt) for gamma, dt in CASES]
-    found = horizon(
+    steps = horizon(
         "given.cases.map(([gamma, dt]) => M.optimalStep(given.h, given.g, gamma, dt ?? Infinity))",
         {"cases": cases, "h": list(H), "g": list(g)},
     )
-    for (gamma, dt), values in zip(CASES, found, strict=True):
+    for (gamma, dt), values in zip(CASES, steps, strict=True):
         expected = ln.update(ln.Objective(gamma=gamma), g, np.diag(H), dt)
         np.testing.assert_allclose(values, expected, rtol=1e-13)
 
 
 def test_gain_and_rate_to_the_last_digits(horizon):
     cases = list(itertools.product([1e-12, 1.0, 1e6], [1e-8, 1.0, 1e6], [1e-6, 1.0, 1e4]))
-    found = horizon("given.map(([h, gamma, dt]) => [M.rate(h, gamma), M.gain(h, gamma, dt)])", cases)
-    for (h, gamma, dt), pair in zip(cases, found, strict=True):
+    pairs = horizon("given.map(([h, gamma, dt]) => [M.rate(h, gamma), M.gain(h, gamma, dt)])", cases)
+    for (h, gamma, dt), pair in zip(cases, pairs, strict=True):
         with mpmath.workdps(60):
             rate = mpmath.sqrt(mpmath.mpf(gamma) ** 2 / 4 + mpmath.mpf(h)) - mpmath.mpf(gamma) / 2
             gain = (1 - mpmath.exp(-rate * mpmath.mpf(dt))) / mpmath.mpf(h)
@@ -100,8 +100,8 @@ def test_groups_and_error(horizon):
 
 
 def test_numbers_are_written_the_same_way_everywhere(horizon):
-    found = horizon(
+    texts = horizon(
         "[-0.0001, -1.5, 12.346].map((v) => M.fixed(v, 2))"
         ".concat([0, 0.0370, 182, 5.5e-5, 123456, Infinity].map(M.compact))"
     )
-    assert found == ["0.00", "−1.50", "12.35", "0", "0.0370", "182", "5.5·10⁻⁵", "1.2·10⁵", "∞"]
+    assert texts == ["0.00", "−1.50", "12.35", "0", "0.0370", "182", "5.5·10⁻⁵", "1.2·10⁵", "∞"]

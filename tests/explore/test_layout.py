@@ -133,13 +133,13 @@ def test_handles_answer_the_finger(phone):
 def test_no_state_breaks_the_layout(phone, folded, widths):
     phone.evaluate(f"document.querySelector('#one .ln-details').open = {json.dumps(not folded)}")
     for width in widths:
-        found = at_width(phone, width, FUZZ)
-        assert found["broken"] is None
-        assert found["spilled"] == []
+        layout = at_width(phone, width, FUZZ)
+        assert layout["broken"] is None
+        assert layout["spilled"] == []
         if width > NARROWEST:  # there, nothing passes its box, and that is all
-            assert found["collided"] == []
-            assert found["wide"] <= 0
-            assert len(found["heights"]) == 1, f"the page below jumps at {width}: heights {found['heights']}"
+            assert layout["collided"] == []
+            assert layout["wide"] <= 0
+            assert len(layout["heights"]) == 1, f"the page below jumps at {width}: heights {layout['heights']}"
     assert (phone.failures(), phone.complaints()) == ([], [])
 
 
@@ -174,8 +174,8 @@ def test_an_explorable_fits_one_screen(stand, make):
     seen, moved, _ = page.evaluate(SEEN)
     assert seen <= 700 and moved <= LONG.get(make.__name__, 700)
     page = stand(make(), (COLUMN, DESK[1]))
-    *_, whole = page.evaluate(SEEN)
-    assert whole <= LONG.get(make.__name__, 780)
+    *_, height = page.evaluate(SEEN)
+    assert height <= LONG.get(make.__name__, 780)
 
 
 # How many points of the drawn lines each label covers, the labels inside the plane being those that could.

@@ -31,13 +31,13 @@ def three(values):
 def excerpt(record: records.Record) -> dict:
     """What ``constants.json`` holds of the record: the spectrum of the base, and distances of each run at some lags."""
     base = [run for run in record.results["runs"] if run["sweep"] == "base"]
-    bends = np.concatenate([np.maximum(np.array(run["nodes"]) + run["setting"]["decay"], 0.0) for run in base])
+    curvatures = np.concatenate([np.maximum(np.array(run["nodes"]) + run["setting"]["decay"], 0.0) for run in base])
     noises = np.concatenate([np.array(run["weights"]) / len(base) for run in base])
     edges = np.concatenate([[0.0, 1e-9], np.geomspace(1e-3, 3.0, 29)])
-    place = np.digitize(bends, edges)
+    place = np.digitize(curvatures, edges)
     bins = [k for k in np.unique(place) if noises[place == k].sum() > 0]
-    found = {
-        "nodes": three(np.dot(noises[place == k], bends[place == k]) / noises[place == k].sum() for k in bins),
+    constants = {
+        "nodes": three(np.dot(noises[place == k], curvatures[place == k]) / noises[place == k].sum() for k in bins),
         "weights": three(noises[place == k].sum() for k in bins),
         "runs": [],
     }
@@ -48,10 +48,10 @@ def excerpt(record: records.Record) -> dict:
             settings.setdefault(key, []).append(run)
     for (eta, batch, beta), runs in settings.items():
         lags = np.array(runs[0]["lags"])
-        kept = [int(np.argmin(np.abs(np.log(lags / wanted)))) for wanted in LAGS]
-        far = [three(np.array(run["displacement"])[kept]) for run in runs]
-        found["runs"].append({"eta": eta, "batch": batch, "beta": beta, "lags": lags[kept].tolist(), "far": far})
-    return found
+        nearest = [int(np.argmin(np.abs(np.log(lags / wanted)))) for wanted in LAGS]
+        far = [three(np.array(run["displacement"])[nearest]) for run in runs]
+        constants["runs"].append({"eta": eta, "batch": batch, "beta": beta, "lags": lags[nearest].tolist(), "far": far})
+    return constants
 
 
 def test_numbers_are_those_of_the_record():
@@ -63,21 +63,21 @@ def test_numbers_are_those_of_the_record():
 
 def test_fewer_nodes_predict_what_the_records_own_do():
     (base, *_) = (run for run in records.load(RECORD).results["runs"] if run["sweep"] == "base")
-    given = {"eta": 0.01, "beta": 0.9, "batch": 64, "form": "discrete"}
+    options = {"eta": 0.01, "beta": 0.9, "batch": 64, "form": "discrete"}
     steps = np.array([1, 10, 100, 1000])
-    bent = np.maximum(np.array(base["nodes"]) + base["setting"]["decay"], 0.0)
-    own = sgd.displacement(bent, steps, gradient_variance=base["weights"], **given)
+    curvature = np.maximum(np.array(base["nodes"]) + base["setting"]["decay"], 0.0)
+    own = sgd.displacement(curvature, steps, gradient_variance=base["weights"], **options)
     np.testing.assert_allclose(oracles.MovingNetwork().distances(steps), own, rtol=0.08)  # the seeds differ by that
 
 
 def test_script_predicts_as_the_library_does(moving_network):
-    for setting, found in zip(SETTINGS, moving_network(ALL, SETTINGS), strict=True):
+    for setting, forecast in zip(SETTINGS, moving_network(ALL, SETTINGS), strict=True):
         widget = oracles.MovingNetwork(**setting)
-        np.testing.assert_allclose(found["far"], widget.distances([1, 2, 3, 10, 100, 1500]), rtol=1e-9)
-        np.testing.assert_allclose(found["c"], [widget.exponent(n) for n in (2, 3, 30, 1500)], rtol=1e-8)
+        np.testing.assert_allclose(forecast["far"], widget.distances([1, 2, 3, 10, 100, 1500]), rtol=1e-9)
+        np.testing.assert_allclose(forecast["c"], [widget.exponent(n) for n in (2, 3, 30, 1500)], rtol=1e-8)
         run, same = widget.nearest()
-        assert found["run"] == {"run": run, "same": same}
-        assert found["T"] == pytest.approx(widget.temperature(), rel=1e-12)
+        assert forecast["run"] == {"run": run, "same": same}
+        assert forecast["T"] == pytest.approx(widget.temperature(), rel=1e-12)
     assert [oracles.MovingNetwork(**setting).nearest()[1] for setting in SETTINGS] == [True, False, False, False]
 
 

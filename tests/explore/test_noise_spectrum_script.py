@@ -28,8 +28,8 @@ def test_bars_are_those_of_the_record():
     base = [run for run in records.load(RECORD).results["runs"] if run["sweep"] == "base"]
     shares = np.zeros(len(held["shares"]))
     for run in base:
-        bent = np.maximum(np.array(run["nodes"]) + run["setting"]["decay"], 2.0 ** held["first"])
-        place = np.floor(np.log2(bent) - held["first"]).astype(int)
+        curvature = np.maximum(np.array(run["nodes"]) + run["setting"]["decay"], 2.0 ** held["first"])
+        place = np.floor(np.log2(curvature) - held["first"]).astype(int)
         np.add.at(shares, place, np.array(run["weights"]) / np.sum(run["weights"]) / len(base))
     np.testing.assert_allclose(held["shares"], shares, atol=5e-5)
     assert sum(held["shares"]) == pytest.approx(1.0, abs=1e-3)
@@ -38,11 +38,11 @@ def test_bars_are_those_of_the_record():
 
 
 def test_script_computes_what_the_library_does(noise_spectrum):
-    for setting, found in zip(SETTINGS, noise_spectrum(ALL, SETTINGS), strict=True):
+    for setting, computed in zip(SETTINGS, noise_spectrum(ALL, SETTINGS), strict=True):
         widget = oracles.NoiseSpectrum(**setting)
-        np.testing.assert_allclose(found["far"], widget.distances([1, 2, 3, 10, 100, 3000]), rtol=1e-9)
-        np.testing.assert_allclose(found["c"], [widget.exponent(n) for n in (2, 3, 30, 3000)], rtol=1e-6)
-        np.testing.assert_allclose(found["counts"], widget.counts([0, 1e-4, 0.01, 1, 3]), rtol=1e-8)
+        np.testing.assert_allclose(computed["far"], widget.distances([1, 2, 3, 10, 100, 3000]), rtol=1e-9)
+        np.testing.assert_allclose(computed["c"], [widget.exponent(n) for n in (2, 3, 30, 3000)], rtol=1e-6)
+        np.testing.assert_allclose(computed["counts"], widget.counts([0, 1e-4, 0.01, 1, 3]), rtol=1e-8)
 
 
 def test_a_power_law_of_the_noise_is_one_of_the_distance():

@@ -16,15 +16,15 @@ SETTINGS = [
 
 @pytest.mark.parametrize("t", [0.0, 0.01, 3.0])
 def test_oscillator_is_the_librarys(noisy_oscillator, t):
-    found = noisy_oscillator("given[0].map((s) => M.oscillator(s, given[1], [1.2, -0.4]))", [SETTINGS, t])
-    for setting, values in zip(SETTINGS, found, strict=True):
+    means = noisy_oscillator("given[0].map((s) => M.oscillator(s, given[1], [1.2, -0.4]))", [SETTINGS, t])
+    for setting, values in zip(SETTINGS, means, strict=True):
         expected = sgd.Mode(setting["rho"], eta=setting["eta"], beta=setting["beta"]).mean(t, 1.2, -0.4)
         np.testing.assert_allclose(values, expected, rtol=1e-9, atol=1e-12)
 
 
 def test_laws_are_the_librarys(noisy_oscillator):
-    found = noisy_oscillator("given.map((s) => [M.laws(s), M.settles(s), M.rates(s).zeta])", SETTINGS)
-    for setting, (laws, settles, zeta) in zip(SETTINGS, found, strict=True):
+    rows = noisy_oscillator("given.map((s) => [M.laws(s), M.settles(s), M.rates(s).zeta])", SETTINGS)
+    for setting, (laws, settles, zeta) in zip(SETTINGS, rows, strict=True):
         widget = oracles.NoisyOscillator(**setting)
         assert settles == widget.mode().stable and zeta == pytest.approx(widget.mode().zeta, rel=1e-12)
         for key, form in (("exact", "discrete"), ("smooth", "sde")):
@@ -34,9 +34,9 @@ def test_laws_are_the_librarys(noisy_oscillator):
 
 def test_steps_are_sgd_with_the_shared_draws(noisy_oscillator):
     for setting in SETTINGS[3:5]:
-        found = np.array(noisy_oscillator("M.steps(given, [1.0, 0.5])", setting))
-        np.testing.assert_allclose(np.diff(found[:, 0]), setting["eta"] * found[1:, 1], atol=1e-12)
-        kicks = found[1:, 1] - setting["beta"] * found[:-1, 1] + setting["rho"] * found[:-1, 0]
+        walk = np.array(noisy_oscillator("M.steps(given, [1.0, 0.5])", setting))
+        np.testing.assert_allclose(np.diff(walk[:, 0]), setting["eta"] * walk[1:, 1], atol=1e-12)
+        kicks = walk[1:, 1] - setting["beta"] * walk[:-1, 1] + setting["rho"] * walk[:-1, 0]
         assert len(kicks) == 300
         # as many standard deviations as a normal variable has, in mean and spread
         size = np.sqrt(0.2 * setting["rho"])

@@ -37,11 +37,11 @@ MAKERS = {
 @pytest.mark.parametrize("tilt", [-0.5, 1.1])
 @pytest.mark.parametrize("start", STARTS)
 def test_the_step_rules_are_those_of_torch(race, tilt, start):
-    found = race("M.stepRules(M.landOf({ tilt: given[0], dug: [0, 0] }), given[1])", [tilt, start])
+    tracks = race("M.stepRules(M.landOf({ tilt: given[0], dug: [0, 0] }), given[1])", [tilt, start])
     twin = oracles.Race(start=start, tilt=tilt).tracks()
     for name, make in MAKERS.items():
         places = trained(make, tilt, start)
-        np.testing.assert_allclose(found[name], places, atol=1e-9, err_msg=name)
+        np.testing.assert_allclose(tracks[name], places, atol=1e-9, err_msg=name)
         np.testing.assert_allclose(twin[name], places, atol=1e-9, err_msg=name)
 
 
@@ -79,14 +79,14 @@ def test_the_cost_of_a_track_is_the_integral(race):
     gamma, tilt, start = 0.7, -0.5, [-1.2, 0.8]
     track = oracles.Race(start, gamma, tilt).tracks()["heavy"]
     cost = "M.trackAction(given[0], M.landOf({ tilt: given[1], dug: [0, 0] }), given[2])"
-    found = race(cost, [gamma, tilt, track.tolist()])
+    action = race(cost, [gamma, tilt, track.tolist()])
     t = np.linspace(0, 5, 250 * 40 + 1)
     places = np.stack([np.interp(t, np.arange(251) * 0.02, x) for x in track.T], axis=-1)
     middle, speed = (places[1:] + places[:-1]) / 2, np.linalg.norm(np.diff(places, axis=0), axis=1) / (t[1] - t[0])
     loss = ln.losses.DoubleWell(d=tilt).value
     spent = np.exp(-gamma * (t[1:] + t[:-1]) / 2) * (speed**2 / 2 + loss(middle))
     exact = np.sum(spent) * (t[1] - t[0]) + np.exp(-gamma * 5) * loss(places[-1]) / gamma
-    assert found == pytest.approx(exact, rel=2e-3)
+    assert action == pytest.approx(exact, rel=2e-3)
 
 
 @pytest.mark.slow
@@ -147,13 +147,13 @@ def test_equal_wells_divide_at_the_barrier(race):
 
 
 def test_the_rule_near_rest(race):
-    found = race("((p) => M.nearRest(p, M.planFrom(p, 1).to))(M.racePlanner(0.3, { tilt: -0.5, dug: [0, 0] }))")
+    near_rest = race("((p) => M.nearRest(p, M.planFrom(p, 1).to))(M.racePlanner(0.3, { tilt: -0.5, dug: [0, 0] }))")
     minimum = ln.losses.DoubleWell().stationary_points()[-1]
     curvatures = np.diag(ln.losses.DoubleWell().hessian(minimum))
     rates = ln.rules.rates(ln.Objective(gamma=0.3), np.diag(curvatures))
-    np.testing.assert_allclose(sorted(found["rates"]), np.sort(rates), rtol=1e-12)
-    assert found["ballistic"] == pytest.approx(max(np.sqrt(curvatures) / found["rates"] - 1), rel=1e-12)
-    assert found["descent"] == pytest.approx(max(curvatures / 0.3 / found["rates"] - 1), rel=1e-12)
+    np.testing.assert_allclose(sorted(near_rest["rates"]), np.sort(rates), rtol=1e-12)
+    assert near_rest["ballistic"] == pytest.approx(max(np.sqrt(curvatures) / near_rest["rates"] - 1), rel=1e-12)
+    assert near_rest["descent"] == pytest.approx(max(curvatures / 0.3 / near_rest["rates"] - 1), rel=1e-12)
 
 
 DUG = [(0.05, 0.95), (-1.3, 1.2), (0.7, -0.8), (-0.4, 0.4), (0.3, 1.5), (1.0, 0.7)]
@@ -175,8 +175,8 @@ def test_where_something_is_dug_the_planner_ends_where_python_says(race, dug, ti
                 plans.map(({ action }) => action), M.deepEnds(planner, starts),
                 starts.filter(([x]) => M.planFrom(planner, x).deep).length];
     })"""
-    for gamma, found in zip(rates, race(expression, [tilt, rates, dug, x.tolist()]), strict=True):
-        minima, ends, actions, rules, planned = found
+    for gamma, answer in zip(rates, race(expression, [tilt, rates, dug, x.tolist()]), strict=True):
+        minima, ends, actions, rules, planned = answer
         twin = oracles.Race(gamma=gamma, tilt=tilt, dug=dug)
         np.testing.assert_allclose(minima, twin.minima(), atol=1e-12)
         for start, end, action in zip(x, ends, actions, strict=True):
@@ -201,5 +201,5 @@ def test_what_is_dug_has_the_slope_and_the_bend_of_its_loss(race):
     points = np.random.default_rng(0).uniform(-1.5, 1.5, (20, 2))
     np.testing.assert_allclose(loss.gradient(points), bare.gradient(points), atol=1e-8)
     np.testing.assert_allclose(loss.hessian(points), bare.hessian(points), atol=1e-5)
-    found = race("given.map((p) => M.raceLoss(M.landOf({ tilt: 0.3, dug: [0.4, -0.6] }), p))", points.tolist())
-    np.testing.assert_allclose(found, loss.value(points), atol=1e-12)
+    values = race("given.map((p) => M.raceLoss(M.landOf({ tilt: 0.3, dug: [0.4, -0.6] }), p))", points.tolist())
+    np.testing.assert_allclose(values, loss.value(points), atol=1e-12)

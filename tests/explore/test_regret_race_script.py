@@ -20,24 +20,24 @@ ALL = "given.map((s) => { const { paths, regrets, order } = M.billed(s); return 
 @pytest.mark.slow
 def test_script_bills_as_the_library_does(module):
     chosen = SETTINGS[::5]  # each start, discount and curvature is among them
-    for setting, found in zip(chosen, module(explore.RegretRace)(ALL, chosen), strict=True):
+    for setting, billed in zip(chosen, module(explore.RegretRace)(ALL, chosen), strict=True):
         widget = oracles.RegretRace(**setting)
         regrets = widget.regrets()
         for rule, path in widget.paths().items():
-            np.testing.assert_allclose(np.array(found["paths"][rule]), path, atol=1e-12)
+            np.testing.assert_allclose(np.array(billed["paths"][rule]), path, atol=1e-12)
             value = regrets[rule].total / regrets[rule].relative
-            told = found["regrets"][rule]
-            both = told["speed"] + told["direction"]
-            assert both == pytest.approx(regrets[rule].relative, rel=2e-3, abs=1e-6), (setting, rule)
+            regret = billed["regrets"][rule]
+            relative = regret["speed"] + regret["direction"]
+            assert relative == pytest.approx(regrets[rule].relative, rel=2e-3, abs=1e-6), (setting, rule)
             for part in ("speed", "direction"):  # |θ̇*| has a kink where a step passes the minimum
-                assert told[part] == pytest.approx(getattr(regrets[rule], part) / value, rel=0.03, abs=0.1 * both)
-        sums = [regrets[rule].relative for rule in found["order"]]
+                assert regret[part] == pytest.approx(getattr(regrets[rule], part) / value, rel=0.03, abs=0.1 * relative)
+        sums = [regrets[rule].relative for rule in billed["order"]]
         assert all(a <= b + 1e-6 for a, b in itertools.pairwise(sums))
 
 
 def test_at_the_minimum_there_is_nothing_to_regret(module):
-    (found,) = module(explore.RegretRace)(ALL, [SETTINGS[0] | {"start": [0.0, 0.0]}])
-    assert all(one["speed"] == one["direction"] == 0 for one in found["regrets"].values())
+    (billed,) = module(explore.RegretRace)(ALL, [SETTINGS[0] | {"start": [0.0, 0.0]}])
+    assert all(regret["speed"] == regret["direction"] == 0 for regret in billed["regrets"].values())
     assert oracles.RegretRace((0.0, 0.0)).regrets() == {}
 
 

@@ -215,31 +215,31 @@ SEVERAL = """<!doctype html><html lang="en"><meta charset="utf-8">
 @pytest.fixture(scope="module")
 def several(stand, tmp_path_factory):
     """A page on which all explorables lie above each other, where all of them can be seen; and the buttons of each."""
-    folder, found = tmp_path_factory.mktemp("several"), {}
+    folder, buttons = tmp_path_factory.mktemp("several"), {}
     (folder / "page.html").write_text(SEVERAL % explore.MetricEllipse()._css, encoding="utf-8")
     with stand.browser().page((700, 900)) as page:
         page.open((folder / "page.html").as_uri())
         for name in sorted(set(explore.__all__) - {"Explorable"}):
             widget = getattr(explore, name)()
-            given = ", ".join(map(json.dumps, (name, widget._esm, widget.get_state(widget._state_names()))))
-            found[name] = page.evaluate(f"window.mount({given})")
-        yield page, found
+            arguments = ", ".join(map(json.dumps, (name, widget._esm, widget.get_state(widget._state_names()))))
+            buttons[name] = page.evaluate(f"window.mount({arguments})")
+        yield page, buttons
 
 
 def test_time_can_be_let_pass_or_there_is_none(several):
-    page, found = several
+    page, buttons = several
     first, later, last = page.evaluate("window.reset('NormalArcs', 'share')")
     assert first != later and last == first, "Reset does not stop the time"
-    assert set(found) >= STILL.keys()
-    assert [name for name in found if {"Play", "Pause", "Run"}.isdisjoint(found[name])] == sorted(STILL)
+    assert set(buttons) >= STILL.keys()
+    assert [name for name in buttons if {"Play", "Pause", "Run"}.isdisjoint(buttons[name])] == sorted(STILL)
 
 
 def test_dots_run_along_drawn_paths_while_they_are_asked_to(several):
     page, _ = several
-    for name, found in zip(DOTS, page.evaluate(f"window.play({json.dumps(list(DOTS))})"), strict=True):
-        assert len(found["before"]) == len(found["after"]) == DOTS[name], name
-        assert found["before"][-1] != found["after"][-1], name
-        assert found["rested"] == found["after"], name
-        assert found["left"] == 0, f"{name}: Reset leaves dots"
+    for name, dots in zip(DOTS, page.evaluate(f"window.play({json.dumps(list(DOTS))})"), strict=True):
+        assert len(dots["before"]) == len(dots["after"]) == DOTS[name], name
+        assert dots["before"][-1] != dots["after"][-1], name
+        assert dots["rested"] == dots["after"], name
+        assert dots["left"] == 0, f"{name}: Reset leaves dots"
         if name != "NoisyValley":
-            assert max(found["off"]) < 2, (name, found["off"])
+            assert max(dots["off"]) < 2, (name, dots["off"])

@@ -20,18 +20,18 @@ ALL = "given.map((s) => ({ ...M.coneWalk(s), coins: [1, 2, 3, 500, 1200].map(M.c
 
 
 def test_script_walks_as_python_does_and_knows_the_laws(scale_cone):
-    for setting, found in zip(SETTINGS, scale_cone(ALL, SETTINGS), strict=True):
+    for setting, walk in zip(SETTINGS, scale_cone(ALL, SETTINGS), strict=True):
         widget = oracles.ScaleCone(**setting)
-        np.testing.assert_allclose(found["points"], widget.walk(), atol=1e-9)
-        np.testing.assert_allclose(found["angles"], widget.angles(), rtol=1e-7)
+        np.testing.assert_allclose(walk["points"], widget.walk(), atol=1e-9)
+        np.testing.assert_allclose(walk["angles"], widget.angles(), rtol=1e-7)
         laws = {name: setting[name] for name in ("eta", "beta", "decay")}
-        assert found["law"] == pytest.approx(setting["eta"] * noether.limiting_angular_speed(**laws), rel=1e-12)
+        assert walk["law"] == pytest.approx(setting["eta"] * noether.limiting_angular_speed(**laws), rel=1e-12)
         if setting["eta"] * setting["decay"] < 0.03 * (1 - setting["beta"]) ** 2:  # the rate is that of small steps
             left = noether.discrete_radius(1.0, 0.0, np.zeros(400), **laws)[0]  # of r², where nothing pulls
-            assert found["memory"] == pytest.approx(0.5 / np.log(left[-2] / left[-1]), rel=0.1)
+            assert walk["memory"] == pytest.approx(0.5 / np.log(left[-2] / left[-1]), rel=0.1)
         if setting["noise"] in (0.0, 1.0):
             noise = "white" if setting["noise"] else None
-            assert found["rest"] == pytest.approx(noether.limiting_radius(1.0, **laws, gradient_noise=noise), rel=1e-12)
+            assert walk["rest"] == pytest.approx(noether.limiting_radius(1.0, **laws, gradient_noise=noise), rel=1e-12)
 
 
 def test_the_walk_comes_to_the_laws_and_obeys_the_recursion():

@@ -23,9 +23,9 @@ STEPS = [
 
 def test_plans_of_the_map_are_pythons(module):
     expression = "given.map((s) => Object.values(M.bothPlans(M.plansAt(s.gamma), s.start)).map((plan) => plan?.action))"
-    for setting, found in zip(POINTS, module(explore.StayMap)(expression, POINTS), strict=True):
+    for setting, actions in zip(POINTS, module(explore.StayMap)(expression, POINTS), strict=True):
         wanted = list(oracles.StayMap(**setting).actions().values())
-        np.testing.assert_allclose([np.nan if J is None else J for J in found], wanted, atol=2e-6)
+        np.testing.assert_allclose([np.nan if J is None else J for J in actions], wanted, atol=2e-6)
 
 
 def test_the_line_of_the_map_is_where_both_plans_cost_the_same(module):
@@ -34,8 +34,8 @@ def test_the_line_of_the_map_is_where_both_plans_cost_the_same(module):
     well = ln.losses.Section(ln.losses.DoubleWell(), axis=0)
     assert het[0] == pytest.approx(phase_plane.heteroclinic_discount(ln.Objective(), well), abs=1e-5)
     assert het[1] == pytest.approx(well.stationary_points()[0, 0], abs=1e-5)
-    found = module(explore.StayMap)("given.map(([gamma]) => M.plansAt(gamma).indifference)", rest)
-    np.testing.assert_allclose(found, [theta for _, theta in rest], atol=2e-5)
+    points = module(explore.StayMap)("given.map(([gamma]) => M.plansAt(gamma).indifference)", rest)
+    np.testing.assert_allclose(points, [theta for _, theta in rest], atol=2e-5)
     gamma, theta = rest[8]
     assert theta == pytest.approx(phase_plane.indifference_point(ln.Objective(gamma=gamma), well), abs=2e-5)
 
@@ -50,8 +50,8 @@ def test_the_map_says_what_direct_minimisation_says(start, verdict):
 def test_preconditioner_is_the_librarys(module):
     expression = """given.map((s) => [M.preconditioner(s), M.limits.descent(s), M.limits.ballistic(s),
       M.limits.newton(s), M.slopeThere(s)])"""
-    for setting, found in zip(STEPS, module(explore.Preconditioner)(expression, STEPS), strict=True):
-        *values, slope = found
+    for setting, row in zip(STEPS, module(explore.Preconditioner)(expression, STEPS), strict=True):
+        *values, slope = row
         widget = oracles.Preconditioner(**setting)
         np.testing.assert_allclose(values, list(widget.values().values()), rtol=1e-11)
         near = [oracles.Preconditioner(**{**setting, "curvature": h}).values()["optimal"] for h in around(setting)]
@@ -69,18 +69,18 @@ ENDS = [{"mu": mu, "sigma": sigma, "share": 0.5} for mu in (-1.5, 0.2, 2.0) for 
 
 def test_ways_between_normal_distributions_are_pythons(module):
     expression = """given.map((s) => Object.values(M.ways(s)).map((way) => [M.wayLength(way), ...way(0), ...way(1)]))"""
-    for setting, found in zip(ENDS, module(explore.NormalArcs)(expression, ENDS), strict=True):
+    for setting, rows in zip(ENDS, module(explore.NormalArcs)(expression, ENDS), strict=True):
         lengths = oracles.NormalArcs(**setting).lengths()
         ends = [-1.5, 0.3, setting["mu"], setting["sigma"]]
-        np.testing.assert_allclose(found, [[length, *ends] for length in lengths.values()], atol=1e-9)
+        np.testing.assert_allclose(rows, [[length, *ends] for length in lengths.values()], atol=1e-9)
 
 
 @pytest.mark.parametrize("setting", ENDS)
 def test_lengths_are_those_of_the_integral_and_the_arc_is_shortest(setting):
-    lengths, slopes = oracles.NormalArcs(**setting).lengths(), (setting["mu"] + 1.5, setting["sigma"] - 0.3)
+    lengths, velocity = oracles.NormalArcs(**setting).lengths(), (setting["mu"] + 1.5, setting["sigma"] - 0.3)
 
     def pace(share):
-        return np.sqrt(slopes[0] ** 2 + 2 * slopes[1] ** 2) / (0.3 + slopes[1] * share)
+        return np.sqrt(velocity[0] ** 2 + 2 * velocity[1] ** 2) / (0.3 + velocity[1] * share)
 
     assert lengths["spread"] == pytest.approx(quad(pace, 0, 1)[0], rel=1e-3, abs=1e-9)
     assert lengths["arc"] <= min(lengths.values()) * (1 + 1e-9) + 1e-12

@@ -24,10 +24,10 @@ def test_the_lines_of_python_compute_what_is_on_show(stand):
     page = stand(explore.DoubleWell())
     move(page, {"start": -1.1, "gamma": 2.5})
     text = page.evaluate(f"{PRESS}('Python')")
-    said = page.evaluate("document.querySelector('#one tr[data-part=best] td').textContent")
+    cell_text = page.evaluate("document.querySelector('#one tr[data-part=best] td').textContent")
     room: dict[str, object] = {}
     exec(text, room)
-    assert f"{room['path'].action:.4f}".replace("-", "−") == said
+    assert f"{room['path'].action:.4f}".replace("-", "−") == cell_text
 
 
 @pytest.mark.parametrize(

@@ -25,8 +25,8 @@ LAST = """given.map((state) => {
 
 
 def state(**changes) -> dict:
-    given = {"gamma": 0.5, "entropy": 0.8, "curvature": 1.0, "minimum": 0.0, "switches": [], "now": 0.0}
-    return given | changes
+    defaults = {"gamma": 0.5, "entropy": 0.8, "curvature": 1.0, "minimum": 0.0, "switches": [], "now": 0.0}
+    return defaults | changes
 
 
 def scales(gamma: float, entropy: float) -> tuple[float, float]:
@@ -43,9 +43,9 @@ def times(task_switch) -> np.ndarray:
 @pytest.mark.slow
 def test_plans_are_those_of_the_library(task_switch, times):
     cases = [(*setting, *start) for setting in SETTINGS for start in STARTS][::5]  # each number is among them
-    given = [[scales(gamma, entropy)[1], y, z] for gamma, entropy, y, z in cases]
+    arguments = [[scales(gamma, entropy)[1], y, z] for gamma, entropy, y, z in cases]
     expression = "given.map((s) => { const plan = M.switchPlan(...s); return [[...plan.y], [...plan.z]]; })"
-    for (gamma, entropy, y0, z0), (y, z) in zip(cases, task_switch(expression, given), strict=True):
+    for (gamma, entropy, y0, z0), (y, z) in zip(cases, task_switch(expression, arguments), strict=True):
         problem = uncertainty.Problem(gamma=gamma, entropy=entropy)
         bowl = ln.losses.Quadratic([[1.0]], minimum=[0.0])
         root = math.sqrt(entropy)
@@ -83,10 +83,10 @@ def test_plan_solves_the_equations_as_a_boundary_value_problem(task_switch, time
 
     fade = np.exp(-times)
     guess = [y0 * fade, z0 * fade, -y0 * fade, -z0 * fade]
-    found = scipy.integrate.solve_bvp(law, ends, times, guess, tol=1e-8, max_nodes=50_000)
-    assert found.success
+    solution = scipy.integrate.solve_bvp(law, ends, times, guess, tol=1e-8, max_nodes=50_000)
+    assert solution.success
     y, z = task_switch("(({ y, z }) => [[...y], [...z]])(M.switchPlan(...given))", [share, y0, z0])
-    np.testing.assert_allclose([y, z], found.sol(times)[:2], atol=3e-4)
+    np.testing.assert_allclose([y, z], solution.sol(times)[:2], atol=3e-4)
 
 
 def test_plans_from_far_away_and_from_near_by_are_the_same(task_switch):
@@ -101,26 +101,26 @@ def test_plans_from_far_away_and_from_near_by_are_the_same(task_switch):
 
 @pytest.mark.parametrize("gamma", [0.0, 0.5, 3.0, 10.0])
 def test_a_flatter_task_raises_the_variance_at_once_and_for_good(task_switch, gamma):
-    found = task_switch(LAST, [state(gamma=gamma, curvature=0.25)])[0]
-    assert np.all(np.diff(found["variance"]) > -1e-12)
-    assert found["variance"][-1] == pytest.approx(4 * 0.8, rel=1e-4)
-    assert found["growth"] > 0
+    task = task_switch(LAST, [state(gamma=gamma, curvature=0.25)])[0]
+    assert np.all(np.diff(task["variance"]) > -1e-12)
+    assert task["variance"][-1] == pytest.approx(4 * 0.8, rel=1e-4)
+    assert task["growth"] > 0
     if gamma == 10.0:  # overdamped: v̇/v jumps to (ηλ/γ)(1 − H_new/H_old)
-        assert found["growth"] == pytest.approx(0.8 / gamma * 0.75, rel=0.02)
+        assert task["growth"] == pytest.approx(0.8 / gamma * 0.75, rel=0.02)
 
 
 @pytest.mark.parametrize("gamma", [0.0, 0.5, 10.0])
 def test_a_steeper_task_lowers_it(task_switch, gamma):
-    found = task_switch(LAST, [state(gamma=gamma, curvature=4.0)])[0]
-    assert np.all(np.diff(found["variance"]) < 1e-12)
-    assert found["growth"] < 0
+    task = task_switch(LAST, [state(gamma=gamma, curvature=4.0)])[0]
+    assert np.all(np.diff(task["variance"]) < 1e-12)
+    assert task["growth"] < 0
 
 
 def test_a_mere_shift_raises_it_for_a_while_unless_overdamped(task_switch):
     gammas = [0.0, 0.5, 2.0, 8.0]
     # theory's table: a = 1, v* = 0.4 (H = 2, λ = 0.8); first the task of H = 2, at rest for long, then its shift
     states = [state(gamma=g, switches=[[0.0, 2.0, 0.0]], now=13.0, curvature=2.0, minimum=1.0) for g in gammas]
-    peaks = [found["peak"] / 0.4 for found in task_switch(LAST, states)]
+    peaks = [task["peak"] / 0.4 for task in task_switch(LAST, states)]
     np.testing.assert_allclose(peaks, [1.21, 1.17, 1.07, 1.007], atol=0.006)
     big = task_switch(LAST, [states[0] | {"minimum": 3.0}])[0]
     assert big["peak"] / 0.4 == pytest.approx(2.90, abs=0.01)
@@ -129,8 +129,8 @@ def test_a_mere_shift_raises_it_for_a_while_unless_overdamped(task_switch):
 
 def test_a_life_of_surprises_is_the_librarys(task_switch, times):
     switches = [[1.0, 0.5, 2.0], [2.2, 2.0, -1.0]]
-    given = state(gamma=0.7, switches=switches, now=5.0, curvature=2.0, minimum=-1.0)
-    widget = oracles.TaskSwitch(**given)
+    setting = state(gamma=0.7, switches=switches, now=5.0, curvature=2.0, minimum=-1.0)
+    widget = oracles.TaskSwitch(**setting)
     rate = scales(0.7, 0.8)[0]
     bowls = [ln.losses.Quadratic([[h]], minimum=[a]) for h, a in [(1.0, 0.0), *(task[1:] for task in switches)]]
     moments = [task[0] / rate for task in switches]
@@ -139,17 +139,17 @@ def test_a_life_of_surprises_is_the_librarys(task_switch, times):
         switches=list(zip(moments, bowls[1:], strict=True)),
     )  # fmt: skip
     assert widget.rate() == pytest.approx(rate)
-    found = task_switch(LAST, [given])[0]
+    last_task = task_switch(LAST, [setting])[0]
     t = (2.2 + times) / rate
-    np.testing.assert_allclose(np.log(found["variance"]), exact.log_variance(t)[:, 0], atol=1e-3)
-    np.testing.assert_allclose(found["mean"], exact.mean(t)[:, 0], atol=1e-3)
-    assert widget.variance() == pytest.approx(found["now"]["variance"], rel=1e-3)
-    assert widget.mean() == pytest.approx(found["now"]["mean"], abs=1e-3)
+    np.testing.assert_allclose(np.log(last_task["variance"]), exact.log_variance(t)[:, 0], atol=1e-3)
+    np.testing.assert_allclose(last_task["mean"], exact.mean(t)[:, 0], atol=1e-3)
+    assert widget.variance() == pytest.approx(last_task["now"]["variance"], rel=1e-3)
+    assert widget.mean() == pytest.approx(last_task["now"]["mean"], abs=1e-3)
 
 
 def test_a_task_that_is_the_present_one_changes_nothing(task_switch):
     at_rest, same = task_switch("given.map((s) => M.taskHistory(s).ahead)", [state(), state(now=3.0)])
     assert at_rest is None and same is None
-    found = task_switch(LAST, [state(switches=[[1.0, 1.0, 0.0]], now=2.0)])[0]
-    assert found["growth"] == 0
-    np.testing.assert_allclose(found["variance"], 0.8)
+    task = task_switch(LAST, [state(switches=[[1.0, 1.0, 0.0]], now=2.0)])[0]
+    assert task["growth"] == 0
+    np.testing.assert_allclose(task["variance"], 0.8)

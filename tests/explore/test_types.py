@@ -24,8 +24,8 @@ def test_the_compiler_finds_mistakes(tmp_path):
         (tmp_path / f"wrong{i}.js").write_text(f"{names}\n{shared}\nexport const wrong = {mistake};\n{used}\n")
     project = {"extends": str(ROOT / "tsconfig.json"), "include": [str(tmp_path / "*.js")]}
     (tmp_path / "tsconfig.json").write_text(json.dumps(project))
-    found = type_errors(tmp_path) or ""
-    assert [i for i in range(len(mistakes)) if f"wrong{i}.js(3," in found] == list(range(len(mistakes))), found
+    errors = type_errors(tmp_path) or ""
+    assert [i for i in range(len(mistakes)) if f"wrong{i}.js(3," in errors] == list(range(len(mistakes))), errors
 
 
 @needs_tools
@@ -39,6 +39,6 @@ def test_the_linter_finds_what_the_compiler_lets_pass(tmp_path):
     for name, lines in wrong.items():
         (tmp_path / f"{name}.js").write_text(lines + "\n")
     (tmp_path / "right.js").write_text("export const d = (x) => x === 1;\n")
-    found = lint_errors(tmp_path, ["."]) or ""
-    assert [name for name in wrong if f"{name}.js\n" in found and f"  {name}\n" in found] == list(wrong), found
-    assert "right.js" not in found
+    errors = lint_errors(tmp_path, ["."]) or ""
+    assert [name for name in wrong if f"{name}.js\n" in errors and f"  {name}\n" in errors] == list(wrong), errors
+    assert "right.js" not in errors

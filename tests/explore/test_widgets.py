@@ -95,9 +95,9 @@ def test_a_script_that_was_not_bundled_says_what_bundles_it(tmp_path):
     ],
 )
 def test_colours_are_those_of_the_figures(name, rule):
-    found = re.search(rf"--ln-{name}: (#\w+);", _scripts.stylesheet())
-    assert found is not None
-    assert found[1].upper() == figures.COLOURS[rule].upper()
+    match = re.search(rf"--ln-{name}: (#\w+);", _scripts.stylesheet())
+    assert match is not None
+    assert match[1].upper() == figures.COLOURS[rule].upper()
 
 
 @pytest.mark.parametrize(
@@ -199,8 +199,8 @@ def test_arguments_are_checked(make, message):
 
 
 def test_the_traits_are_the_constructors_arguments():
-    found = inspect.signature(explore.Horizon)
-    assert str(found) == ("(start: collections.abc.Sequence = (-3.0, -3.0), gamma: float = 1.0, dt: float = 1.0)")
+    signature = inspect.signature(explore.Horizon)
+    assert str(signature) == ("(start: collections.abc.Sequence = (-3.0, -3.0), gamma: float = 1.0, dt: float = 1.0)")
     assert (explore.Horizon((1, 2)).start, explore.Horizon((1, 2)).gamma) == ((1.0, 2.0), 1.0)
     with pytest.raises(TypeError, match="unexpected keyword argument 'colour'"):
         explore.Horizon(colour=1)
@@ -252,8 +252,8 @@ def test_horizon_agrees_with_the_script(horizon):
             return [M.optimalStep(M.BOWL, g, gamma, dt), M.newtonStep(M.BOWL, g),
                     M.descentStep(M.BOWL, g, gamma, dt), M.ballisticStep(M.BOWL, g, gamma, dt)];
         })()"""
-        found = horizon(expression, [start, gamma, dt])
-        for name, values in zip(("optimal", "newton", "descent", "ballistic"), found, strict=True):
+        steps = horizon(expression, [start, gamma, dt])
+        for name, values in zip(("optimal", "newton", "descent", "ballistic"), steps, strict=True):
             values = [float(str(v).replace("Infinity", "inf")) for v in values]
             np.testing.assert_allclose(widget.steps()[name], values, rtol=1e-12)
 
@@ -282,13 +282,11 @@ def test_no_class_of_the_page_means_something_in_an_explorable():
     root = Path(__file__).parents[2]
     named = re.compile(r"\.(ln-[a-z-]+)")
     page = {
-        found
+        name
         for sheet in [*root.glob("book/_ext/static/*.css"), root / "book/_static/lossnav.css"]
-        for found in named.findall(sheet.read_text("utf-8"))
+        for name in named.findall(sheet.read_text("utf-8"))
     }
-    own = {
-        found for sheet in root.glob("lossnav/explore/**/*.css") for found in named.findall(sheet.read_text("utf-8"))
-    }
+    own = {name for sheet in root.glob("lossnav/explore/**/*.css") for name in named.findall(sheet.read_text("utf-8"))}
     own |= set(re.findall(r"\bln-[a-z-]+", "".join(f.read_text("utf-8") for f in root.glob("lossnav/explore/**/*.js"))))
     assert "ln-rows" in own and "ln-display" in page
     assert page & own <= {"ln-handle", "ln-ring", "ln-descent"}  # which a light in the text falls on
@@ -296,9 +294,9 @@ def test_no_class_of_the_page_means_something_in_an_explorable():
 
 @pytest.mark.parametrize("widget", WIDGETS)
 def test_the_docstring_says_the_ranges(widget):
-    told = dict(re.findall(r"^    (\w+): (.*?)(?=^    \w+: |\n\n)", inspect.getdoc(widget) + "\n\n", re.M | re.S))
-    assert set(inspect.signature(widget).parameters) <= told.keys()
+    documented = dict(re.findall(r"^    (\w+): (.*?)(?=^    \w+: |\n\n)", inspect.getdoc(widget) + "\n\n", re.M | re.S))
+    assert set(inspect.signature(widget).parameters) <= documented.keys()
     for name, trait in widget().traits(check=lambda check: check is not None).items():
-        ends = re.search(r"\[([−\d.e-]+), ([\d.e]+|inf)\]", told[name])
+        ends = re.search(r"\[([−\d.e-]+), ([\d.e]+|inf)\]", documented[name])
         if isinstance(trait, traitlets.Float):
             assert (trait.min, trait.max) == tuple(float(end.replace("−", "-")) for end in ends.groups()), name

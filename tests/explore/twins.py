@@ -69,10 +69,10 @@ PLANES = (
 
 
 def by_name(curves) -> dict[str, list[np.ndarray]]:
-    found = defaultdict(list)
+    lines = defaultdict(list)
     for name, points in curves:
-        found[name].append(np.asarray(points, dtype=float))
-    return dict(found)
+        lines[name].append(np.asarray(points, dtype=float))
+    return dict(lines)
 
 
 def distance(points: np.ndarray, lines: list[np.ndarray], size: np.ndarray) -> float:
@@ -84,10 +84,10 @@ def distance(points: np.ndarray, lines: list[np.ndarray], size: np.ndarray) -> f
     steps = np.concatenate([np.diff(line, axis=0) for line in lines]) / size
     points = points / size
     _, near = KDTree(starts + steps / 2).query(points, k=range(1, 1 + min(6, len(starts))))
-    found = from_pieces(points, starts[near], steps[near])
-    left = found > 0.004
-    found[left] = from_pieces(points[left], starts, steps)
-    return float(np.max(found))
+    distances = from_pieces(points, starts[near], steps[near])
+    left = distances > 0.004
+    distances[left] = from_pieces(points[left], starts, steps)
+    return float(np.max(distances))
 
 
 def from_pieces(points: np.ndarray, starts: np.ndarray, steps: np.ndarray) -> np.ndarray:

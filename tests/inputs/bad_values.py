@@ -152,8 +152,8 @@ def thing(good: Any, *, none: bool = False, also: tuple[str, ...] = (), but: Ite
         np.array([1.0]), np.array(1.0), np.ma.masked, np.datetime64("NaT"), torch.tensor(1.0), torch.ones(2), Ellipsis,
         type(good), _generator(), sympy.Symbol("x"), 10**400, 10**5000, slice(None),
     ]  # fmt: skip
-    kept = tuple(but)
-    bad = [value for value in bad if not isinstance(value, kept)]
+    taken_types = tuple(but)
+    bad = [value for value in bad if not isinstance(value, taken_types)]
     return Argument(good, bad if none else [*bad, None], also)
 
 
@@ -164,8 +164,8 @@ def function(good: Any, *, none: bool = False, also: tuple[str, ...] = (), but: 
         np.array(1.0), np.ma.masked, np.datetime64("NaT"), torch.tensor(1.0), Ellipsis, _generator(), 10**400, 10**5000,
         slice(None),
     ]  # fmt: skip
-    kept = tuple(but)
-    bad = [value for value in bad if not isinstance(value, kept)]
+    taken_types = tuple(but)
+    bad = [value for value in bad if not isinstance(value, taken_types)]
     return Argument(good, bad if none else [*bad, None], also)
 
 
@@ -189,9 +189,9 @@ def array(
         bad: further wrong values.
     """
     x = np.array(good, dtype=np.float64)
-    found: list[Any] = [value for value in _NO_NUMBERS if not _is_plain_nan(value)]
-    found = [value for value in found if not (truths and _is_truth(value))]
-    found += [
+    wrong: list[Any] = [value for value in _NO_NUMBERS if not _is_plain_nan(value)]
+    wrong = [value for value in wrong if not (truths and _is_truth(value))]
+    wrong += [
         x + 1j, (x + 0j).astype(np.complex64), (x + 0j).tolist(), np.ma.masked_array(x, mask=np.ones(x.shape, bool)),
         [np.ma.masked_array(row, mask=True) for row in x] if x.ndim else np.ma.masked, x.astype(str),
         x.astype(str).tolist(),
@@ -205,33 +205,33 @@ def array(
         np.zeros(x.shape, dtype=[("a", float)]), (value for value in x.ravel()), dict.fromkeys(range(3)),
     ]  # fmt: skip
     if not truths:
-        found += [np.ones(x.shape, bool), np.ones(x.shape, bool).tolist(), torch.ones(x.shape, dtype=torch.bool)]
+        wrong += [np.ones(x.shape, bool), np.ones(x.shape, bool).tolist(), torch.ones(x.shape, dtype=torch.bool)]
     if finite:
-        found += [np.full(x.shape, value) for value in (NAN, INF, -INF)]
-        found += [np.full(x.shape, INF, np.float16), torch.full(x.shape, NAN), np.full(x.shape, NAN, np.float32)]
+        wrong += [np.full(x.shape, value) for value in (NAN, INF, -INF)]
+        wrong += [np.full(x.shape, INF, np.float16), torch.full(x.shape, NAN), np.full(x.shape, NAN, np.float32)]
         if x.ndim:
             spoilt = x.copy()
             spoilt.ravel()[-1] = NAN
-            found += [spoilt, spoilt.tolist(), np.full(x.shape, Decimal("NaN"))]
+            wrong += [spoilt, spoilt.tolist(), np.full(x.shape, Decimal("NaN"))]
     if any_shape:
-        found = [value for value in found if not isinstance(value, range)]  # an empty one is an empty array
+        wrong = [value for value in wrong if not isinstance(value, range)]  # an empty one is an empty array
     else:
-        found += [
+        wrong += [
             np.zeros((*x.shape[:-1], x.shape[-1] + 1)) if x.ndim else [1.0, 2.0],
             np.zeros((7,)),
             np.zeros((0,)),
             [],
         ]
-        found += [] if scalars or x.ndim == 0 else [1.0, np.array(1.0), 3, torch.tensor(1.0)]
+        wrong += [] if scalars or x.ndim == 0 else [1.0, np.array(1.0), 3, torch.tensor(1.0)]
     if below is not None:
-        found += [
+        wrong += [
             np.full(x.shape, below - 1.0),
             np.full(x.shape, math.nextafter(below, -INF)),
             np.full(x.shape, -1e300),
         ]
-        found += [np.full(x.shape, int(below) - 1), np.full(x.shape, below - 1).tolist()]
-        found += [np.full(x.shape, below)] if at else []
-    return Argument(good, [*found, *([] if none else [None]), *bad], also)
+        wrong += [np.full(x.shape, int(below) - 1), np.full(x.shape, below - 1).tolist()]
+        wrong += [np.full(x.shape, below)] if at else []
+    return Argument(good, [*wrong, *([] if none else [None]), *bad], also)
 
 
 def points(good: Any, *, finite: bool = False, also: tuple[str, ...] = ()) -> Argument:
@@ -241,28 +241,28 @@ def points(good: Any, *, finite: bool = False, also: tuple[str, ...] = ()) -> Ar
 
 def tensor(good: Any, *, none: bool = False, also: tuple[str, ...] = (), bad: Iterable[Any] = ()) -> Argument:
     """A tensor of torch's; ``bad`` has those of a wrong shape or dtype."""
-    found = [value for value in thing(good, none=none).bad if not torch.is_tensor(value)]
-    return Argument(good, [*found, np.zeros(tuple(good.shape)), *bad], also)
+    wrong = [value for value in thing(good, none=none).bad if not torch.is_tensor(value)]
+    return Argument(good, [*wrong, np.zeros(tuple(good.shape)), *bad], also)
 
 
 def items(good: Any, *, also: tuple[str, ...] = (), bad: Iterable[Any] = (), but: Iterable[Any] = ()) -> Argument:
     """A sequence of something; ``bad`` has sequences of something else."""
-    found: list[Any] = [
+    wrong: list[Any] = [
         "x", "", b"x", 0, 1, 1.5, NAN, True, 1j, None, {1.0}, Odd(), Broken(), len, int, math, np.array(1.0), Ellipsis,
         _generator(), 10**400, np.ma.masked, np.datetime64("NaT"), ["x"], [Odd()], [None], ["0"], [1j], [[]], [{}],
     ]  # fmt: skip
-    kept = tuple(but)
-    return Argument(good, [*(value for value in found if not isinstance(value, kept)), *bad], also)
+    taken_types = tuple(but)
+    return Argument(good, [*(value for value in wrong if not isinstance(value, taken_types)), *bad], also)
 
 
 def file(good: Any, *, none: bool = True, also: tuple[str, ...] = ()) -> Argument:
     """A path."""
-    found: list[Any] = [
+    wrong: list[Any] = [
         "", 0, 1, 1.5, NAN, True, 1j, [], ["x"], (), {}, {"x"}, Odd(), Broken(), len, int, math, np.array(["x"]),
         Ellipsis,
         10**400, np.ma.masked, torch.tensor(1.0),
     ]  # fmt: skip
-    return Argument(good, found if none else [*found, None], also)
+    return Argument(good, wrong if none else [*wrong, None], also)
 
 
 def _is_plain_nan(value: Any) -> bool:
@@ -291,21 +291,21 @@ def nest(good: Any, *, empty: bool = False, rules: bool = False, also: tuple[str
     ``empty``: whether it may have no entries; ``rules``: whether the keys of the mapping are names of rules.
     """
     if isinstance(good, dict):
-        found: list[Any] = [*_NO_LISTS, [], [1.0], ()]
-        places = good
+        wrong: list[Any] = [*_NO_LISTS, [], [1.0], ()]
+        arguments = good
         first = next(iter(good.values())).good
-        found += [{key: first} for key in (Odd(), None, (), True, b"x", *(("x", "", "NEWTON") if rules else ()))]
-        made: Any = dict
+        wrong += [{key: first} for key in (Odd(), None, (), True, b"x", *(("x", "", "NEWTON") if rules else ()))]
+        build: Any = dict
     else:
-        found = [*_NO_LISTS, {"x": 1.0}, ["x"], [Odd()], [None], [[]], [{}]]
-        places = dict(enumerate(good))
-        made = lambda entries: type(good)(entries.values())
+        wrong = [*_NO_LISTS, {"x": 1.0}, ["x"], [Odd()], [None], [[]], [{}]]
+        arguments = dict(enumerate(good))
+        build = lambda entries: type(good)(entries.values())
         if isinstance(good, tuple):
-            whole_good = tuple(one.good for one in good)
-            found += [whole_good[:-1], (*whole_good, whole_good[-1])]
-    whole_one = {key: one.good for key, one in places.items()}
-    found += [made({**whole_one, key: value}) for key, one in places.items() for value in one.bad]
-    return Argument(made(whole_one), [*found, *([] if empty else [{} if isinstance(good, dict) else []])], also)
+            good_tuple = tuple(argument.good for argument in good)
+            wrong += [good_tuple[:-1], (*good_tuple, good_tuple[-1])]
+    good_values = {key: argument.good for key, argument in arguments.items()}
+    wrong += [build({**good_values, key: value}) for key, argument in arguments.items() for value in argument.bad]
+    return Argument(build(good_values), [*wrong, *([] if empty else [{} if isinstance(good, dict) else []])], also)
 
 
 def spoilt(tree: Any, spared: Iterable[str] = ()) -> list[Any]:
@@ -314,10 +314,10 @@ def spoilt(tree: Any, spared: Iterable[str] = ()) -> list[Any]:
     ``spared``: keys whose entries may be absent or empty.
     """
     if isinstance(tree, dict):
-        found = [{k: v for k, v in tree.items() if k != key} for key in tree if key not in spared]
+        pruned = [{k: v for k, v in tree.items() if k != key} for key in tree if key not in spared]
         places = [(key, value) for key, entry in tree.items() for value in spoilt(entry, spared)]
-        kept = [(key, value) for key, value in places if not (key in spared and isinstance(value, list) and not value)]
-        return [*found, *({**tree, key: value} for key, value in kept)]
+        wrong = [(key, value) for key, value in places if not (key in spared and isinstance(value, list) and not value)]
+        return [*pruned, *({**tree, key: value} for key, value in wrong)]
     if isinstance(tree, list) and tree:
         return [[], "x", Odd(), 1.5, *([value, *tree[1:]] for value in spoilt(tree[0], spared))]
     return [Odd(), (), {1.0}, 1j]

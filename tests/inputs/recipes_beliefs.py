@@ -65,13 +65,13 @@ def _memories() -> dict[str, Recipe]:
 def _models() -> dict[str, Recipe]:
     state = array([0.1, 0.2, 0.5], any_shape=True, bad=[1.0, [1.0, 2.0], np.zeros((2, 3)), []])
     data = {"gradient": array(0.5, any_shape=True), "square": array(1.0, any_shape=True, none=False)}
-    both = {"state": state, "velocity": state, **data}
-    one = {"state": state, **data}
+    motion = {"state": state, "velocity": state, **data}
+    place = {"state": state, **data}
     held = {"m": 0.1, "v": 0.5, "g": 0.2, "q": 0.3}
     free = {name: array(value, finite=False, any_shape=True) for name, value in held.items()}
     spread = free | {"v": array(0.5, finite=False, any_shape=True, below=0.0, at=True)}
     variance = {"variance": positive(0.5)}
-    found = {
+    by_name = {
         "belief.Prior": Recipe(belief.Prior, {"decay": rate(0.0), "diffusion": positive(1.0)}),
         "belief.Prior.cost": Recipe(belief.Prior().cost, {
             "x": array(0.1, finite=False, any_shape=True), "speed": array(0.1, finite=False, any_shape=True)
@@ -87,9 +87,9 @@ def _models() -> dict[str, Recipe]:
         }),
         "belief.Beliefs.data": Recipe(MODEL.data, data),
         "belief.Beliefs.expected_loss": Recipe(MODEL.expected_loss, {"state": state}),
-        **{f"belief.Beliefs.{name}": Recipe(getattr(MODEL, name), both) for name in ("surprise", "cost_rate",
+        **{f"belief.Beliefs.{name}": Recipe(getattr(MODEL, name), motion) for name in ("surprise", "cost_rate",
         "acceleration")},
-        **{f"belief.Beliefs.{name}": Recipe(getattr(MODEL, name), one) for name in ("pull", "second_derivative")},
+        **{f"belief.Beliefs.{name}": Recipe(getattr(MODEL, name), place) for name in ("pull", "second_derivative")},
         "belief.Beliefs.objective": Recipe(MODEL.objective, {"horizon": positive(1.0, infinite=True)}),
         "belief.Beliefs.loss": Recipe(MODEL.loss, {
             "gradient": _datum(number(0.6, also=("datum",))), "square": _datum(number(1.1, also=("datum",)))
@@ -115,9 +115,9 @@ def _models() -> dict[str, Recipe]:
         "belief.adam": Recipe(belief.adam, {"model": thing(EXACT), "dt": positive(1.0), "variance": positive(1.0)}),
     }  # fmt: skip
     for name in ("cost", "derivative", "second_derivative"):
-        found[f"belief.Simplified.{name}"] = Recipe(getattr(belief.Simplified(), name), free)
-        found[f"belief.Exact.{name}"] = Recipe(getattr(belief.Exact(), name), spread)
-    return found
+        by_name[f"belief.Simplified.{name}"] = Recipe(getattr(belief.Simplified(), name), free)
+        by_name[f"belief.Exact.{name}"] = Recipe(getattr(belief.Exact(), name), spread)
+    return by_name
 
 
 def _plans() -> dict[str, Recipe]:
@@ -162,7 +162,7 @@ def _datum(kind: Argument) -> Argument:
 def _averages() -> dict[str, Recipe]:
     mean, variance = array(X, finite=False), array(V, finite=False, below=0.0)
     line = {"mean": array([0.3], finite=False), "variance": array([0.5], finite=False, below=0.0)}
-    found = {
+    by_name = {
         "uncertainty.average": Recipe(uncertainty.average, {"loss": thing(BOWL)}),
         "uncertainty.Quadratic": Recipe(uncertainty.Quadratic, {"loss": thing(BOWL)}),
         "uncertainty.Hermite": Recipe(uncertainty.Hermite, {"loss": thing(LINE), "order": whole(8, high=200)}),
@@ -196,10 +196,10 @@ def _averages() -> dict[str, Recipe]:
         }),
     }  # fmt: skip
     for name in ("value", "mean_gradient", "variance_gradient"):
-        found[f"uncertainty.Quadratic.{name}"] = Recipe(getattr(AVERAGE, name), {"mean": mean, "variance": variance})
-        found[f"uncertainty.Hermite.{name}"] = Recipe(getattr(HERMITE, name), line)
-        found[f"uncertainty.Wells.{name}"] = Recipe(getattr(WELLS, name), line)
-    return found
+        by_name[f"uncertainty.Quadratic.{name}"] = Recipe(getattr(AVERAGE, name), {"mean": mean, "variance": variance})
+        by_name[f"uncertainty.Hermite.{name}"] = Recipe(getattr(HERMITE, name), line)
+        by_name[f"uncertainty.Wells.{name}"] = Recipe(getattr(WELLS, name), line)
+    return by_name
 
 
 def _equations() -> dict[str, Recipe]:

@@ -49,26 +49,26 @@ def recipes() -> dict[str, Recipe]:
 
 def _symmetries() -> dict[str, Recipe]:
     dim, point = whole(2), points([1.0, 2.0])
-    some = Argument([0], [value for value in indices.bad if value is not None])
-    found = {
-        "noether.Translation": Recipe(noether.Translation, {"dim": dim, "which": some}),
-        "noether.Scale": Recipe(noether.Scale, {"dim": dim, "which": some}),
+    coordinates = Argument([0], [value for value in indices.bad if value is not None])
+    by_name = {
+        "noether.Translation": Recipe(noether.Translation, {"dim": dim, "which": coordinates}),
+        "noether.Scale": Recipe(noether.Scale, {"dim": dim, "which": coordinates}),
         "noether.Rescale": Recipe(noether.Rescale, {
             "dim": dim, "first": Argument([0], [*indices.bad, [1]]), "second": Argument([1], [*indices.bad, [0]])
         }),
     }  # fmt: skip
-    for name, one in {"Translation": SHIFT, "Scale": SCALE, "Rescale": PAIR, "Symmetry": SCALE}.items():
+    for name, symmetry in {"Translation": SHIFT, "Scale": SCALE, "Rescale": PAIR, "Symmetry": SCALE}.items():
         path = f"noether.{name}"
-        found |= {
-            f"{path}.__call__": Recipe(one.__call__, {"theta": point}),
-            f"{path}.jacobian": Recipe(one.jacobian, {"theta": point}),
-            f"{path}.transform": Recipe(one.transform, {"theta": point, "s": number(0.5)}),
-            f"{path}.charge": Recipe(one.charge, {"theta": point, "velocity": point}),
-            f"{path}.source": Recipe(one.source, {"velocity": point}),
+        by_name |= {
+            f"{path}.__call__": Recipe(symmetry.__call__, {"theta": point}),
+            f"{path}.jacobian": Recipe(symmetry.jacobian, {"theta": point}),
+            f"{path}.transform": Recipe(symmetry.transform, {"theta": point, "s": number(0.5)}),
+            f"{path}.charge": Recipe(symmetry.charge, {"theta": point, "velocity": point}),
+            f"{path}.source": Recipe(symmetry.source, {"velocity": point}),
         }
         if name != "Symmetry":  # where it is abstract
-            found[f"{path}.quantity"] = Recipe(one.quantity, {"theta": point})
-    return found
+            by_name[f"{path}.quantity"] = Recipe(symmetry.quantity, {"theta": point})
+    return by_name
 
 
 def _laws() -> dict[str, Recipe]:

@@ -52,20 +52,20 @@ SEEN = array([0.1, -0.2], finite=False, any_shape=True, bad=[1.0, []])  # points
 
 def recipes() -> dict[str, Recipe]:
     """Return the recipes by name."""
-    found: dict[str, Recipe] = {}
+    by_name: dict[str, Recipe] = {}
     for name in EXAMPLES:
-        kind, made = getattr(ln.prices, name), example(name)
+        kind, price = getattr(ln.prices, name), example(name)
         known = {**KINDS, **OTHERS.get(name, {})}
         rest = frozenset({"limit"} if name == "Norm" else ())  # one of the two is given
-        found[f"prices.{name}"] = Recipe(
-            kind, {one.name: known[one.name] for one in fields(kind) if one.init and one.name not in rest}, rest=rest
+        by_name[f"prices.{name}"] = Recipe(
+            kind, {f.name: known[f.name] for f in fields(kind) if f.init and f.name not in rest}, rest=rest
         )
         for method, letter in (("value", "v"), ("conjugate", "p"), ("velocity", "p")):
-            found[f"prices.{name}.{method}"] = Recipe(getattr(made, method), {letter: SEEN})
-        found[f"prices.{name}.bregman"] = Recipe(made.bregman, {"v": SEEN, "p": SEEN})
+            by_name[f"prices.{name}.{method}"] = Recipe(getattr(price, method), {letter: SEEN})
+        by_name[f"prices.{name}.bregman"] = Recipe(price.bregman, {"v": SEEN, "p": SEEN})
     gains = Argument(CHARGED, [*thing(CHARGED).bad, ln.Objective(), ln.Objective(price=example("Box"))])
     curvature = array([1.0, 0.0], any_shape=True, scalars=True)
-    return found | {
+    return by_name | {
         "rules.acceleration_gains": Recipe(ln.rules.acceleration_gains, {"objective": gains, "h": curvature}),
         "rules.acceleration_step": Recipe(
             ln.rules.acceleration_step, {"objective": gains, "h": curvature, "dt": rate(0.1)}

@@ -58,7 +58,7 @@ def _experiments() -> dict[str, Recipe]:
     how = {
         "root": file(None), "download": flag(False), "dataset": thing(SET, none=True), "progress": flag(False),
     }  # fmt: skip
-    one = Argument(RUN, [*thing(RUN).bad])
+    run_kind = Argument(RUN, [*thing(RUN).bad])
     compared: dict[str, Any] = {"trials": {"sgd": [RUN]}, "tuning_seeds": (0,), "seeds": (1,)}
     return {
         "experiment.Experiment": Recipe(experiment.Experiment, settings),
@@ -67,18 +67,18 @@ def _experiments() -> dict[str, Recipe]:
             ("setting",))
         }),
         "experiment.run": Recipe(experiment.run, {
-            "experiment": one, **how, "checkpoint": file(None), "resume": flag(False), "distributed": flag(False),
+            "experiment": run_kind, **how, "checkpoint": file(None), "resume": flag(False), "distributed": flag(False),
             "device": device,
         }, costly=True),
         "experiment.make_stream": Recipe(experiment.make_stream, {
-            "experiment": Argument(TASKS, [*one.bad, RUN]), "dataset": thing(SET)
+            "experiment": Argument(TASKS, [*run_kind.bad, RUN]), "dataset": thing(SET)
         }),
         "experiment.make_stepper": Recipe(experiment.make_stepper, {
-            "experiment": one, "ensemble": Argument(SEVERAL, [*thing(SEVERAL).bad, MODEL])
+            "experiment": run_kind, "ensemble": Argument(SEVERAL, [*thing(SEVERAL).bad, MODEL])
         }),
-        "experiment.make_model": Recipe(experiment.make_model, {"experiment": one, "dataset": thing(SET)}),
+        "experiment.make_model": Recipe(experiment.make_model, {"experiment": run_kind, "dataset": thing(SET)}),
         "experiment.make_optimizer": Recipe(experiment.make_optimizer, {
-            "experiment": one, "parameters": Argument(list(MODEL.parameters()), [
+            "experiment": run_kind, "parameters": Argument(list(MODEL.parameters()), [
                 "x", 0, 1.5, NAN, True, None, 1j, [], [1.0], {}, Odd(), len, int, ["x"], [None],
             ])
         }),

@@ -101,7 +101,7 @@ def _metric(name: str, made: ln.metrics.Metric, at: Any) -> dict[str, Recipe]:
 
 def recipes() -> dict[str, Recipe]:
     """Return the recipes by name."""
-    found = {
+    by_name = {
         "losses.Quadratic": Recipe(ln.losses.Quadratic, {
             "hessian": array(H, also=("minimum",), bad=[[[1.0, 2.0], [0.0, 1.0]], np.zeros((2, 3)), np.zeros((0, 0))]),
             "minimum": array([1.0, 0.0]), "offset": number(0.5),
@@ -135,9 +135,9 @@ def recipes() -> dict[str, Recipe]:
             "positive": items((), bad=[[2], [-1], [0.5]]),
         }),
         **_landscape("task.Phases", TASK, POINT), **_landscape("task.Driven", TIDE, POINT),
-        **{f"task.{type(made).__name__}.rescaled": Recipe(made.rescaled, {
-            "time": positive(2.0), "change": function(lambda one: one)
-        }) for made in (TASK, TIDE)},
+        **{f"task.{type(task).__name__}.rescaled": Recipe(task.rescaled, {
+            "time": positive(2.0), "change": function(lambda x: x)
+        }) for task in (TASK, TIDE)},
         **_landscape("classifiers.LogisticRegression", CLASSIFIER, POINT),
         "classifiers.LogisticRegression.fisher": Recipe(CLASSIFIER.fisher, {"theta": points(POINT)}),
         "classifiers.LogisticRegression.accuracy": Recipe(CLASSIFIER.accuracy, {
@@ -225,12 +225,12 @@ def recipes() -> dict[str, Recipe]:
         "euler_lagrange.Derivation.in_time": Recipe(DERIVED.in_time, {"expression": _formulas(none=False)}),
         **_paths(), **_fields(), **_beliefs(), **_noise(),
     }  # fmt: skip
-    for name, made in (("Linear", TURN), ("Function", FIELD)):
-        found[f"drifts.{name}.__call__"] = Recipe(made, {"theta": points(POINT)})
-        found[f"drifts.{name}.jacobian"] = Recipe(made.jacobian, {"theta": points(POINT)})
-    found["drifts.Linear.matrix"] = Recipe(TURN.matrix, {"dim": whole(2)})
-    found["drifts.Linear.offset"] = Recipe(TURN.offset, {"dim": whole(2)})
-    return found
+    for name, drift in (("Linear", TURN), ("Function", FIELD)):
+        by_name[f"drifts.{name}.__call__"] = Recipe(drift, {"theta": points(POINT)})
+        by_name[f"drifts.{name}.jacobian"] = Recipe(drift.jacobian, {"theta": points(POINT)})
+    by_name["drifts.Linear.matrix"] = Recipe(TURN.matrix, {"dim": whole(2)})
+    by_name["drifts.Linear.offset"] = Recipe(TURN.offset, {"dim": whole(2)})
+    return by_name
 
 
 def _matrix(good: Any, **options: Any) -> Argument:
@@ -267,7 +267,7 @@ def _paths() -> dict[str, Recipe]:
         "trajectory.compare": Recipe(ln.compare, {
             "objectives": _named(OBJECTIVE), "loss": thing(BOWL, but=CALLS), "theta0": start,
         }),
-        **{f"{name}.plot": Recipe(made.plot, {"ax": thing(None, none=True)}) for name, made in {
+        **{f"{name}.plot": Recipe(plotted.plot, {"ax": thing(None, none=True)}) for name, plotted in {
             "trajectory.Trajectory": PATH, "trajectory.Comparison": ln.Comparison({"a": PATH}),
             "Regret": ln.regret(STATES, OBJECTIVE, BOWL, dt=0.1),
         }.items()},
@@ -399,7 +399,7 @@ def _beliefs() -> dict[str, Recipe]:
     average = {"beta": weight, "scale": positive(2.0), "floor": rate(0.1), "corrected": flag(True)}
     turns = {"every": whole(5, low=1), "watch": whole(2, low=1), "max_dim": whole(9, low=1)}
     matrix = {"beta": weight, "scale": positive(2.0), "floor": rate(0.1), **turns}
-    found = {
+    by_name = {
         "Filter": Recipe(ln.assume.Filter, {
             "beta": weight, "fading": array([0.1, 0.2], any_shape=True, below=0.0, bad=[
                 -1.0, np.zeros((2, 3)), np.zeros((2, 2, 2)), [],
@@ -424,7 +424,7 @@ def _beliefs() -> dict[str, Recipe]:
         OBJECTIVE, belief=ln.assume.Filter(0.99), curvature=ln.assume.SecondMoment(0.99), dt=0.1,
         metric=ln.assume.RootMeanSquare(0.99),
     )  # fmt: skip
-    seen = array(0.5, any_shape=True)
+    curvatures = array(0.5, any_shape=True)
     rules = {
         "derive": Recipe(ln.derive, {
             "objective": Argument(OBJECTIVE, [*thing(OBJECTIVE).bad, ln.Objective(horizon=1.0)]),
@@ -439,7 +439,7 @@ def _beliefs() -> dict[str, Recipe]:
             "gradient": array(POINT), "curvature": array(POINT, bad=[None]),
             "state": Argument(adam.init(POINT), [*thing(adam.init(POINT)).bad, adam.init([1.0]), (0.0,) * 3]),
         }),
-        "LearningRule.limits": Recipe(adam.limits, {"curvature": seen}),
+        "LearningRule.limits": Recipe(adam.limits, {"curvature": curvatures}),
         "LearningRule.plot": Recipe(adam.plot, {"ax": thing(None, none=True)}),
         "LearningRule.gain": Recipe(measured.gain, {
             "curvature": array(100.0, any_shape=True),
@@ -450,7 +450,7 @@ def _beliefs() -> dict[str, Recipe]:
             "metric": array(1.0, any_shape=True, bad=[None, -1.0]),
         }),
     }  # fmt: skip
-    return {f"assume.{name}": made for name, made in found.items()} | rules
+    return {f"assume.{name}": recipe for name, recipe in by_name.items()} | rules
 
 
 def _span(backwards: tuple[float, float]) -> list[Any]:

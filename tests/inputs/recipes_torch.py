@@ -294,7 +294,7 @@ def _operators() -> dict[str, Recipe]:
         {**weights, "bias": 1.0}, {**weights, "more": torch.ones(1)}, torch.ones(10), 1j, len,
     ])  # fmt: skip
     operator = thing(HESSIAN)
-    found = {
+    by_name = {
         "curvature.Hessian": Recipe(curvature.Hessian, of | {"memory": rate(1e9), "vmap": flag(False)}),
         "curvature.GradientCovariance": Recipe(curvature.GradientCovariance, of | {"centred": flag(True)}),
         "curvature.GradientCovariance.gradients": Recipe(SIGMA.gradients, {
@@ -335,15 +335,15 @@ def _operators() -> dict[str, Recipe]:
             "block": whole(1),
         }),
     }  # fmt: skip
-    for name, made in (("Hessian", HESSIAN), ("GradientCovariance", SIGMA), ("Matrix", MATRIX)):
-        found[f"curvature.{name}.matvec"] = Recipe(made.matvec, {"vectors": vectors})
-        found[f"curvature.{name}.dense"] = Recipe(made.dense, {"block": whole(1)})
+    for name, instance in (("Hessian", HESSIAN), ("GradientCovariance", SIGMA), ("Matrix", MATRIX)):
+        by_name[f"curvature.{name}.matvec"] = Recipe(instance.matvec, {"vectors": vectors})
+        by_name[f"curvature.{name}.dense"] = Recipe(instance.dense, {"block": whole(1)})
         if name != "Matrix":
-            found[f"curvature.{name}.flatten"] = Recipe(made.flatten, {"tensors": tensors})
-            found[f"curvature.{name}.unflatten"] = Recipe(made.unflatten, {
+            by_name[f"curvature.{name}.flatten"] = Recipe(instance.flatten, {"tensors": tensors})
+            by_name[f"curvature.{name}.unflatten"] = Recipe(instance.unflatten, {
                 "vector": tensor(vector, bad=[torch.ones(9), torch.ones(2, 9), torch.ones(1, 1, 10), torch.ones(())])
             })  # fmt: skip
-    return found
+    return by_name
 
 
 BETAS = items((0.9, 0.99), bad=[(0.9,), (1.0, 0.9), (0.9, 1.0), (-0.1, 0.5), (NAN, 0.5), (0.5, "0.5"), (0.1, 0.2, 0.3)])
@@ -358,8 +358,8 @@ def _moving() -> dict[str, Recipe]:
     path = moving.walk(LINE, PAIR, setting, steps=8, burn=0, seed=0, directions=torch.eye(2, 10))
     basin = moving.measure(LINE, PAIR, path.points, modes=2)
     expected = moving.forecast(basin, setting)
-    some = Argument(None, [*thing(torch.eye(2, 10), none=True).bad, torch.ones(1, 9), *short[2:]])
-    centre = Argument(None, [*some.bad, torch.ones(9), torch.ones(1, 10)])
+    directions = Argument(None, [*thing(torch.eye(2, 10), none=True).bad, torch.ones(1, 9), *short[2:]])
+    centre = Argument(None, [*directions.bad, torch.ones(9), torch.ones(1, 10)])
     points = {"points": tensor(path.points, bad=[torch.ones(2, 9), *short])}
     draws = {"examples": whole(6), "count": whole(1), "generator": Argument(
         torch.Generator(), [0, 1.5, "x", None, True, [], Odd(), torch.Generator], ("generator",))}  # fmt: skip
@@ -378,7 +378,7 @@ def _moving() -> dict[str, Recipe]:
         "moving.Setting.draw": Recipe(setting.draw, draws),
         "moving.walk": Recipe(moving.walk, {
             **of, "setting": thing(setting), "steps": whole(8, low=2), "burn": whole(0, low=0), "seed": seed,
-            "directions": some, "starts": whole(2), "longest": whole(None, none=True),
+            "directions": directions, "starts": whole(2), "longest": whole(None, none=True),
             "families": items([], bad=[[nn.Linear(4, 2)]]),
         }),
         "moving.Walk.equipartition": Recipe(path.equipartition, {"curvatures": array([1.0, 2.0])}),
@@ -453,35 +453,35 @@ def _optimizers() -> dict[str, Recipe]:
         "eps_relative": number(None, none=True, low=0.0),
     }
     descent = ln.derive(ln.Objective(gamma=1.0), dt=0.1)
-    found = {"LearningRule.optimizer": Recipe(descent.optimizer, {
+    by_name = {"LearningRule.optimizer": Recipe(descent.optimizer, {
         "params": params, "lr": rate(0.1, tensor=True, none=True), **(flags | fused)
     }), "explain": Recipe(ln.explain, {"optimizer": thing(torch.optim.Adam([weight]))})}  # fmt: skip
     for name, arguments in (("Ballistic", ballistic | fused), ("Belief", belief | fused), ("Navigator",
         navigator | fused), ("BallisticMatrix", matrix | flags),
                             ("Uncertain", uncertain | fused)):  # fmt: skip
-        made = getattr(optim, name)
-        taken = set(_options(made))
+        kind = getattr(optim, name)
+        taken = set(_options(kind))
         known = {key: value for key, value in arguments.items() if key in taken}
-        found[f"optim.{name}"] = Recipe(made, known, rest=frozenset({"process_group"}))
-    found["optim.Uncertain.sampled"] = Recipe(_sampled, {"again": flag(False)})
-    found["optim.deadline_schedule"] = Recipe(optim.deadline_schedule, {
+        by_name[f"optim.{name}"] = Recipe(kind, known, rest=frozenset({"process_group"}))
+    by_name["optim.Uncertain.sampled"] = Recipe(_sampled, {"again": flag(False)})
+    by_name["optim.deadline_schedule"] = Recipe(optim.deadline_schedule, {
         "optimizer": thing(SGD), "total_steps": whole(5), "kind": word("kernel"), "stiffness": rate(5.0),
         "discount": rate(0.1), "terminal": rate(0.0), "power": positive(1.0),
         "kernel": function(lambda u: 1 / (1 + u)), "cooldown": number(0.2, low=0.0, high=1.0, open_low=True),
     })  # fmt: skip
     network = nn.Sequential(OrderedDict(table=nn.Embedding(4, 3), line=nn.Linear(3, 2)))
-    found["optim.split"] = Recipe(optim.split, {
+    by_name["optim.split"] = Recipe(optim.split, {
         "model": Argument(network, [*thing(network).bad, nn.ReLU()]),
         "leave": items(["line"], bad=[["no such name"], [1]], but=[type(None)]),
     })  # fmt: skip
-    found["optim.watch"] = Recipe(_watched, {
+    by_name["optim.watch"] = Recipe(_watched, {
         "optimizer": thing(SGD), "loss": function(lambda: WATCHED.square().sum(), none=True), "every": whole(2),
         "lanczos": whole(4), "keep": whole(2, none=True),
     })  # fmt: skip
-    found["fingerprint"] = Recipe(ln.fingerprint, {"make_optimizer": function(torch.optim.SGD), "timed": flag(False)})
+    by_name["fingerprint"] = Recipe(ln.fingerprint, {"make_optimizer": function(torch.optim.SGD), "timed": flag(False)})
     read = ln.fingerprint(torch.optim.SGD, timed=False)
-    found["Fingerprint.plot"] = Recipe(read.plot, {"ax": thing(None, none=True)})
-    return found | _seen()
+    by_name["Fingerprint.plot"] = Recipe(read.plot, {"ax": thing(None, none=True)})
+    return by_name | _seen()
 
 
 def _watched(*args: Any, **options: Any) -> None:
@@ -495,19 +495,19 @@ WATCHED = nn.Parameter(torch.ones(2))
 def _seen() -> dict[str, Recipe]:
     """What a watch says after two steps."""
     plain = torch.optim.SGD([WATCHED], lr=0.1)
-    with optim.watch(plain, lambda: WATCHED.square().sum(), every=1) as seen:
+    with optim.watch(plain, lambda: WATCHED.square().sum(), every=1) as watch:
         for _ in range(2):
             loss = WATCHED.square().sum()
             WATCHED.grad = 2 * WATCHED.detach()
-            seen.note(loss)
+            watch.note(loss)
             plain.step()
     bound = number(0.0)
     return {
-        "optim.Watch.plot": Recipe(seen.plot, {"ax": thing(None, none=True)}),
-        "optim.Watch.note": Recipe(seen.note, {"loss": tensor(torch.tensor(1.0), bad=[torch.ones(2)])}),
-        "optim.Watch.timing": Recipe(seen.timing, {"lowest": bound}),
-        "optim.Watch.regret": Recipe(seen.regret, {"lowest": bound, "eta": positive(1.0), "k": positive(1.0)}),
-        "optim.Watch.alignment": Recipe(seen.alignment, {
+        "optim.Watch.plot": Recipe(watch.plot, {"ax": thing(None, none=True)}),
+        "optim.Watch.note": Recipe(watch.note, {"loss": tensor(torch.tensor(1.0), bad=[torch.ones(2)])}),
+        "optim.Watch.timing": Recipe(watch.timing, {"lowest": bound}),
+        "optim.Watch.regret": Recipe(watch.regret, {"lowest": bound, "eta": positive(1.0), "k": positive(1.0)}),
+        "optim.Watch.alignment": Recipe(watch.alignment, {
             "gamma": array([0.0, 1.0], finite=False, any_shape=True, bad=[1.0, [NAN, 1.0], [-1.0]]),
         }),
     }  # fmt: skip

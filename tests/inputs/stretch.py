@@ -58,9 +58,9 @@ def stretched(value: Any, rng: np.random.Generator) -> Any:
 def calls(recipes: dict[str, Recipe], count: int, seed: int) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield names of recipes and what they are called with, each recipe as often as any other."""
     rng = np.random.default_rng(seed)
-    names = {name: [key for key, one in recipe.arguments.items() if stretchable(one.good)]
+    names = {name: [key for key, argument in recipe.arguments.items() if stretchable(argument.good)]
              for name, recipe in recipes.items() if not recipe.costly}  # fmt: skip
-    there = sorted(name for name, found in names.items() if found)
+    there = sorted(name for name, keys in names.items() if keys)
     for number in range(count):
         if number % len(there) == 0:
             order = rng.permutation(len(there))
@@ -95,7 +95,7 @@ def wrong(recipe: Recipe, arguments: dict[str, Any], seconds: float = SECONDS) -
         warnings.simplefilter("ignore")
         try:
             with limited(seconds):
-                found = recipe.call(**arguments)
+                answer = recipe.call(**arguments)
         except TooLong:
             return f"no answer after {seconds:.0f} s"
         except Exception as error:
@@ -106,7 +106,7 @@ def wrong(recipe: Recipe, arguments: dict[str, Any], seconds: float = SECONDS) -
             if "site-packages" in place or not any(f"/{part}" in place for part in OURS):
                 return f"from below, {place}:{last.lineno}, {type(error).__name__}: {str(error)[:90]!r}"
             return ""
-    return "NaN came back" if _has_nan(found) else ""
+    return "NaN came back" if _has_nan(answer) else ""
 
 
 def _has_nan(found: Any) -> bool:

@@ -28,14 +28,14 @@ SAID = {  # who says that a NaN may come back, and when
 
 
 def test_extreme_arguments_are_answered_or_refused():
-    found = []
+    failures = []
     for name, arguments in calls(RECIPES, COUNT, SEED):
         answer = wrong(RECIPES[name], arguments)
         plt.close("all")
         if answer and not (name in SAID and answer.startswith("NaN")):
-            told = {key: value for key, value in arguments.items() if value is not RECIPES[name].arguments[key].good}
-            found.append(f"{name}({', '.join(f'{key}={value!r}' for key, value in told.items())}): {answer}")
-    assert not found, f"{len(found)} of {COUNT} calls:\n" + "\n".join(found)
+            odd = {key: value for key, value in arguments.items() if value is not RECIPES[name].arguments[key].good}
+            failures.append(f"{name}({', '.join(f'{key}={value!r}' for key, value in odd.items())}): {answer}")
+    assert not failures, f"{len(failures)} of {COUNT} calls:\n" + "\n".join(failures)
 
 
 def test_what_was_found_stays_mended():
@@ -46,11 +46,11 @@ def test_what_was_found_stays_mended():
     with pytest.raises(ValueError, match=r"dim = 1000.* <= 1099511627775"):
         ln.Objective().metric_matrix(10**30)
     rows = np.random.default_rng(0).normal(size=(9, 2))
-    one, other = (
+    plain, scaled = (
         ln.helmholtz.non_gradient_fraction(rows * unit, points=rows[::-1] * size)
         for unit, size in ((1, 1), (2e90, 1e-80))
     )
-    assert one.value == pytest.approx(other.value) and one.error == pytest.approx(other.error)
+    assert plain.value == pytest.approx(scaled.value) and plain.error == pytest.approx(scaled.error)
     turning = [[2.0, -1.5], [2.5, 1.0]]
     assert np.all(ln.sgd.covariance(turning, np.eye(2), 1.0, 5e42, 0.3) == 0)
     with pytest.raises(ValueError, match=r"t = 5e\+42 .* A has the eigenvalue -1"):

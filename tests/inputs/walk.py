@@ -59,7 +59,7 @@ def _answer(call: Callable[..., Any], arguments: dict[str, Any], names: tuple[st
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            found = call(**arguments)
+            answer = call(**arguments)
         except (ValueError, TypeError) as error:
             text = str(error)
             if any(re.search(rf"(?<![A-Za-z0-9]){re.escape(name)}(?![A-Za-z0-9])", text) for name in names):
@@ -67,7 +67,7 @@ def _answer(call: Callable[..., Any], arguments: dict[str, Any], names: tuple[st
             return f"{type(error).__name__} without the name: {text[:90]!r}"
         except Exception as error:
             return f"{type(error).__name__}: {str(error)[:90]!r}"
-    return f"taken, and {_picture(found)} returned"
+    return f"taken, and {_picture(answer)} returned"
 
 
 def _picture(value: Any) -> str:
@@ -115,13 +115,13 @@ def callables() -> Iterator[str]:
         if inspect.signature(value).parameters and not inspect.isabstract(value):
             yield name
         for method in sorted({*dir(value)} - {*dir(object)}):
-            found = inspect.getattr_static(value, method)
-            found = getattr(found, "__func__", found)
+            member = inspect.getattr_static(value, method)
+            member = getattr(member, "__func__", member)
             if method.startswith("_") and method != "__call__":
                 continue
-            if not inspect.isfunction(found) or not found.__module__.startswith("lossnav"):
+            if not inspect.isfunction(member) or not member.__module__.startswith("lossnav"):
                 continue
-            if getattr(found, "__isabstractmethod__", False):
+            if getattr(member, "__isabstractmethod__", False):
                 continue
-            if len(inspect.signature(found).parameters) > 1:
+            if len(inspect.signature(member).parameters) > 1:
                 yield f"{name}.{method}"

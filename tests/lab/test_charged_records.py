@@ -18,13 +18,13 @@ NETWORKS = sorted(STUDY.TASKS)
 def stepped(rule, lr, gradients, averages=()):
     """Where a rule leads with these gradients, and β-averages of its weights."""
     weights = torch.nn.Parameter(torch.ones(gradients.shape[1], dtype=torch.float64))
-    optimizer, kept = STUDY.RULES[rule].make([weights], lr, TYPICAL), [torch.ones_like(weights) for _ in averages]
+    optimizer, averaged = STUDY.RULES[rule].make([weights], lr, TYPICAL), [torch.ones_like(weights) for _ in averages]
     for g in gradients:
         weights.grad = torch.tensor(g)
         optimizer.step()
-        for beta, average in zip(averages, kept, strict=True):
+        for beta, average in zip(averages, averaged, strict=True):
             average.lerp_(weights.detach(), 1 - beta)
-    return weights.detach().numpy(), [average.numpy() for average in kept]
+    return weights.detach().numpy(), [average.numpy() for average in averaged]
 
 
 def gradients(count=40):
@@ -49,10 +49,10 @@ def test_the_average_of_its_walker_is_the_rule_of_a_price_of_acceleration():
 
 def test_a_dear_acceleration_remembers_as_long_as_adam_where_v_is_typical_and_by_the_fourth_root_elsewhere():
     lr, g = 0.01, gradients()
-    theta, v, V, kept = np.ones(4), np.zeros(4), np.zeros(4), STUDY.BETA2
+    theta, v, V, beta2 = np.ones(4), np.zeros(4), np.zeros(4), STUDY.BETA2
     for n, each in enumerate(g, start=1):
-        V = kept * V + (1 - kept) * each**2
-        quarter = (V / (1 - kept**n) + STUDY.FLOOR) ** 0.25
+        V = beta2 * V + (1 - beta2) * each**2
+        quarter = (V / (1 - beta2**n) + STUDY.FLOOR) ** 0.25
         fresh = -np.expm1(-(1 - STUDY.BETA) * quarter / TYPICAL.quarter)
         rate = lr * TYPICAL.quarter / quarter**3  # Adam's, over √V where V is typical
         v = (1 - fresh) * v - fresh * rate * each
@@ -83,25 +83,25 @@ def test_on_a_quadratic_each_law_swings_as_its_equation_says(law, damping, pull)
         if damping is None or times * pull <= damping**2 / 4:
             assert below == 0.0
         else:
-            said = np.exp(-np.pi * damping / 2 / np.sqrt(times * pull - damping**2 / 4))
-            assert below == pytest.approx(said, abs=0.006)
+            expected = np.exp(-np.pi * damping / 2 / np.sqrt(times * pull - damping**2 / 4))
+            assert below == pytest.approx(expected, abs=0.006)
 
 
 @pytest.mark.parametrize("name", NETWORKS)
 def test_each_rule_and_each_average_had_the_same_budget_and_was_judged_on_fresh_seeds(name):
     record = records.load(RESULTS / f"charged-{name}.json")
     assert len(record.revision) == 40 and len(record.seeds) >= 5 and not {*record.seeds} & {*STUDY.TUNING}
-    names = [one["name"] for one in record.results]
+    names = [row["name"] for row in record.results]
     assert len(names) == len({*names}) == sum(1 + len(rule.averages) for rule in STUDY.RULES.values())
-    assert record.config["predictions"] == [vars(one) for one in STUDY.PREDICTIONS]
-    assert {each for one in STUDY.PREDICTIONS for each in (one.rule, one.other)} <= {*names}
-    for one in record.results:
-        tuning = dict(map(tuple, one["tuning"]))
-        first = STUDY.RULES[one["rule"]].rates(STUDY.TASKS[name])
+    assert record.config["predictions"] == [vars(prediction) for prediction in STUDY.PREDICTIONS]
+    assert {each for prediction in STUDY.PREDICTIONS for each in (prediction.rule, prediction.other)} <= {*names}
+    for row in record.results:
+        tuning = dict(map(tuple, row["tuning"]))
+        first = STUDY.RULES[row["rule"]].rates(STUDY.TASKS[name])
         assert {*first} <= {*tuning} and len(first) <= len(tuning) <= len(first) + STUDY.MOST
-        assert one["lr"] == min(tuning, key=tuning.__getitem__)
-        inside = min(tuning) < one["lr"] < max(tuning)
+        assert row["lr"] == min(tuning, key=tuning.__getitem__)
+        inside = min(tuning) < row["lr"] < max(tuning)
         assert inside or len(tuning) == len(first) + STUDY.MOST
         np.testing.assert_allclose(np.diff(np.log10(sorted(tuning))), 0.5, atol=0.025)
-        assert [run["seed"] for run in one["runs"]] == record.seeds
-        assert one["typical"] == record.results[0]["typical"]
+        assert [run["seed"] for run in row["runs"]] == record.seeds
+        assert row["typical"] == record.results[0]["typical"]

@@ -43,8 +43,8 @@ class Format:
 
 def run(settings: dict[str, Any], path: Path) -> Any:
     """Run an experiment, or go on with it."""
-    found = experiment.run(experiment.Experiment.of(settings), checkpoint=path, resume=True).results
-    return [{key: value for key, value in one.items() if key != "seconds"} for one in found]
+    results = experiment.run(experiment.Experiment.of(settings), checkpoint=path, resume=True).results
+    return [{key: value for key, value in result.items() if key != "seconds"} for result in results]
 
 
 def epochs(folder: Path) -> Format:
@@ -64,24 +64,24 @@ def weights(folder: Path) -> Format:
 
 
 def record(folder: Path) -> Format:
-    made = records.new(command="x", config={"lr": 0.1}, seeds=[3], data={"label": "x", "sha256": {"a": "0" * 64}},
-                       results=[{"loss": [1.0, 2.5e-7]}], duration=1.0, device="cpu")  # fmt: skip
-    records.save(folder / "run.json", made)
+    written = records.new(command="x", config={"lr": 0.1}, seeds=[3], data={"label": "x", "sha256": {"a": "0" * 64}},
+                          results=[{"loss": [1.0, 2.5e-7]}], duration=1.0, device="cpu")  # fmt: skip
+    records.save(folder / "run.json", written)
     return Format(folder / "run.json", lambda: records.load(folder / "run.json"), ValueError, 400)
 
 
 def swept(folder: Path) -> Format:
-    one = experiment.Experiment.of(SMALL)
-    list(sweep.run([one], folder, workers=1))
-    return Format(folder / f"{one.key()}.json", lambda: drive._recorded(folder, one), None, 400)
+    wanted = experiment.Experiment.of(SMALL)
+    list(sweep.run([wanted], folder, workers=1))
+    return Format(folder / f"{wanted.key()}.json", lambda: drive._recorded(folder, wanted), None, 400)
 
 
 def decoded(folder: Path) -> Format:
     draw_pictures(folder / "pictures")
 
     def read() -> Any:
-        found = data.load("cifar10", root=folder / "pictures", cache=folder)
-        return [found.train.x, found.train.y, found.test.x, found.test.y, found.provenance]
+        dataset = data.load("cifar10", root=folder / "pictures", cache=folder)
+        return [dataset.train.x, dataset.train.y, dataset.test.x, dataset.test.y, dataset.provenance]
 
     read()
     (path,) = (folder / "cifar10").iterdir()
@@ -120,46 +120,46 @@ def same(a: Any, b: Any) -> bool:
 def is_refused(made: Format, good: Any) -> bool:
     """Whether a file is refused; if not, it says what was written, to the last bit."""
     try:
-        found = made.read()
+        value = made.read()
     except Exception as error:
         assert made.error is not None and isinstance(error, made.error), repr(error)
         assert str(made.path) in str(error) and "weights_only" not in str(error)
         return True
-    assert same(found, good) or (made.error is None and found is None), "a damaged file was used"
-    return found is None
+    assert same(value, good) or (made.error is None and value is None), "a damaged file was used"
+    return value is None
 
 
 @pytest.mark.parametrize("make", FORMATS, ids=lambda make: make.__name__)
 def test_no_flipped_bit_no_truncation_and_no_empty_page_is_overlooked(tmp_path, make):
-    made = make(tmp_path)
-    good, content, draw, refused = made.read(), made.path.read_bytes(), random.Random(0), 0
-    bits = [draw.randrange(8 * len(content)) for _ in range(made.times)]
-    bits += [8 * (len(content) - k) - 1 for k in range(1, 130) if k < len(content)][:: 1 if made.times > 60 else 20]
+    file = make(tmp_path)
+    good, content, draw, refused = file.read(), file.path.read_bytes(), random.Random(0), 0
+    bits = [draw.randrange(8 * len(content)) for _ in range(file.times)]
+    bits += [8 * (len(content) - k) - 1 for k in range(1, 130) if k < len(content)][:: 1 if file.times > 60 else 20]
     for bit in bits:
         broken = bytearray(content)
         broken[bit // 8] ^= 1 << bit % 8
-        made.path.write_bytes(broken)
-        refused += is_refused(made, good)
+        file.path.write_bytes(broken)
+        refused += is_refused(file, good)
     assert refused > len(bits) / 4 or make is decoded  # pictures are decoded again
-    for length in [0, *(draw.randrange(len(content)) for _ in range(made.times // 8)), len(content) - 40]:
-        made.path.write_bytes(content[:length])
-        is_refused(made, good)
+    for length in [0, *(draw.randrange(len(content)) for _ in range(file.times // 8)), len(content) - 40]:
+        file.path.write_bytes(content[:length])
+        is_refused(file, good)
     for block in range(0, len(content), max(4096, len(content) // 20)):  # a page that never reached the disk
-        made.path.write_bytes(content[:block] + bytes(4096) + content[block + 4096 :])
-        is_refused(made, good)
-    made.path.write_bytes(content)
-    assert same(made.read(), good)
+        file.path.write_bytes(content[:block] + bytes(4096) + content[block + 4096 :])
+        is_refused(file, good)
+    file.path.write_bytes(content)
+    assert same(file.read(), good)
 
 
 @pytest.mark.parametrize("path", sorted(RESULTS.glob("*.json")), ids=lambda path: path.stem)
 def test_no_flipped_bit_of_the_book_s_records_is_overlooked(path, tmp_path):
     good, content, draw = records.load(path), path.read_bytes(), random.Random(path.stem)
-    made = Format(tmp_path / path.name, lambda: records.load(tmp_path / path.name), ValueError)
+    file = Format(tmp_path / path.name, lambda: records.load(tmp_path / path.name), ValueError)
     for _ in range(3):
         broken, bit = bytearray(content), draw.randrange(8 * len(content))
         broken[bit // 8] ^= 1 << bit % 8
-        made.path.write_bytes(broken)
-        is_refused(made, good)
+        file.path.write_bytes(broken)
+        is_refused(file, good)
 
 
 def test_a_checkpoint_is_an_archive_that_others_can_read(tmp_path):
@@ -208,18 +208,18 @@ def test_a_damaged_checkpoint_of_a_sweep_is_named_and_the_others_go_on(tmp_path)
     content = bytearray(bad.read_bytes())
     content[len(content) // 2] ^= 1
     bad.write_bytes(content)
-    first, second = sorted(sweep.run(wanted, tmp_path, **how), key=lambda found: found.experiment.seed)
+    first, second = sorted(sweep.run(wanted, tmp_path, **how), key=lambda outcome: outcome.experiment.seed)
     assert first.record is None and str(bad) in first.error and "delete it" in first.error and not second.error
     assert bad.read_bytes() == content  # left as it is, for whoever can use it
     bad.unlink()
-    first, second = sorted(sweep.run(wanted, tmp_path, **how), key=lambda found: found.experiment.seed)
+    first, second = sorted(sweep.run(wanted, tmp_path, **how), key=lambda outcome: outcome.experiment.seed)
     assert not first.error and second.before
 
 
 def test_the_record_of_another_run_under_this_one_s_name_does_not_count(tmp_path):
-    one, two = sweep.grid({}, seeds=[0, 1], base=SMALL)
-    list(sweep.run([one], tmp_path, workers=1))
-    (tmp_path / f"{two.key()}.json").write_bytes((tmp_path / f"{one.key()}.json").read_bytes())
-    assert [found.before for found in sweep.run([two], tmp_path, workers=1)] == [False]
-    (tmp_path / f"{one.key()}.json").write_text("[" * 100_000)
-    assert [found.before for found in sweep.run([one], tmp_path, workers=1)] == [False]
+    first, second = sweep.grid({}, seeds=[0, 1], base=SMALL)
+    list(sweep.run([first], tmp_path, workers=1))
+    (tmp_path / f"{second.key()}.json").write_bytes((tmp_path / f"{first.key()}.json").read_bytes())
+    assert [outcome.before for outcome in sweep.run([second], tmp_path, workers=1)] == [False]
+    (tmp_path / f"{first.key()}.json").write_text("[" * 100_000)
+    assert [outcome.before for outcome in sweep.run([first], tmp_path, workers=1)] == [False]

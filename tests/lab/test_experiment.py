@@ -39,11 +39,11 @@ def test_the_command_and_the_config_mean_the_same_experiment(case):
 
 
 def test_keys_tell_experiments_apart():
-    others = [
+    cases = [
         Experiment(seed=1), Experiment(lr=0.1), Experiment(options={"beta": 0.9}), Experiment(options={"beta": 0.99}),
         Experiment(model_options={"hidden": [4]}), Experiment(clip=None), *CASES,
     ]  # fmt: skip
-    assert len({case.key() for case in others}) == len(others)
+    assert len({case.key() for case in cases}) == len(cases)
     assert Experiment(options={"a": 1, "b": 2}).key() == Experiment(options={"b": 2, "a": 1}).key()
 
 
@@ -59,8 +59,8 @@ SAME = [
 
 @pytest.mark.parametrize("pair", SAME)
 def test_what_changes_no_number_is_no_part_of_the_identity(pair):
-    one, other = pair
-    assert one != other and one.identity() == other.identity() and one.key() == other.key()
+    first, second = pair
+    assert first != second and first.identity() == second.identity() and first.key() == second.key()
 
 
 def test_the_precision_is_the_one_that_was_used():
@@ -74,8 +74,8 @@ def test_the_precision_is_the_one_that_was_used():
 
 @pytest.mark.parametrize("model", experiment.MODELS)
 def test_only_models_with_convolutions_leave_the_precision_to_the_device(model):
-    made = experiment.make_model(Experiment(data="digits", model=model), data.load("digits"))
-    convolutions = any(type(layer).__name__ == "Conv2d" for layer in made.modules())
+    network = experiment.make_model(Experiment(data="digits", model=model), data.load("digits"))
+    convolutions = any(type(layer).__name__ == "Conv2d" for layer in network.modules())
     assert (Experiment(data="digits", model=model).settled().precision != "auto") == convolutions
 
 
@@ -88,8 +88,8 @@ def test_validation_is_the_end_of_the_training_images():
         test=replace(digits.train, x=digits.train.x[-137:], y=digits.train.y[-137:]),
     )
     plain = experiment.run(replace(case, validation=None, train_size=None), dataset=split).results[0]
-    found = experiment.run(case, dataset=digits).results[0]
-    assert {**found, "seconds": 0} == {**plain, "seconds": 0}
+    validated = experiment.run(case, dataset=digits).results[0]
+    assert {**validated, "seconds": 0} == {**plain, "seconds": 0}
     with pytest.raises(ValueError, match=r"validation = 1437, but it must be .* <= 1436"):
         experiment.run(replace(case, validation=1437))
 
@@ -126,11 +126,11 @@ def test_a_run_that_diverges_has_a_record_that_can_be_stored(tmp_path):
 def test_every_optimizer_can_be_named(name):
     of_streams = {"continual backprop": {"rate": 0.1}, "utility perturbed": {"noise": 1e-3}}
     if name in of_streams:
-        one = Experiment(data="digits", optimizer=name, options=of_streams[name], lr=0.1)
+        case = Experiment(data="digits", optimizer=name, options=of_streams[name], lr=0.1)
         with pytest.raises(ValueError, match=f"optimizer = '{name}' is for streams of tasks"):
-            experiment.run(one)
-        found = experiment.run(replace(one, stream="permuted", tasks=1, batch_size=16))
-        assert found.results[0]["finite"] and len(found.results[0]["scores"]) == 1
+            experiment.run(case)
+        streamed = experiment.run(replace(case, stream="permuted", tasks=1, batch_size=16))
+        assert streamed.results[0]["finite"] and len(streamed.results[0]["scores"]) == 1
         return
     options = {"lr": 0.1, "options": {"seed": 0}} if name == "shrink and perturb" else {}
     record = experiment.run(Experiment(data="digits", optimizer=name, train_size=200, test_size=50, **options))

@@ -47,37 +47,37 @@ def folder(tmp_path, monkeypatch):
 def test_train_sweep_and_analyse_take_them(folder, capsys):
     train = ["train", *shlex.split(WORDS), "--epochs", "3", "--output", "run.json", "--checkpoint", "run.ckpt"]
     assert main([*train, "--quiet"]) == 0
-    found = records.load("run.json")
-    assert found.data["label"] == "mine_own:examples" and len(found.data["sha256"]["mine_own:examples"]) == 64
-    assert found.results[0]["settings"]["optimizer"] == "Adagrad" and found.results[0]["test_accuracy"][-1] > 0.5
-    assert shlex.split(found.command)[:2] == ["lossnav", "train"]
-    again = experiment.run(Experiment.of(found.config))
-    assert again.results[0]["train_loss"] == found.results[0]["train_loss"]
+    record = records.load("run.json")
+    assert record.data["label"] == "mine_own:examples" and len(record.data["sha256"]["mine_own:examples"]) == 64
+    assert record.results[0]["settings"]["optimizer"] == "Adagrad" and record.results[0]["test_accuracy"][-1] > 0.5
+    assert shlex.split(record.command)[:2] == ["lossnav", "train"]
+    again = experiment.run(Experiment.of(record.config))
+    assert again.results[0]["train_loss"] == record.results[0]["train_loss"]
     assert main(["sweep", *shlex.split(WORDS), "--epochs", "3", "--seeds", "0,1", "--output", "runs", "--workers", "1",
                  "--quiet"]) == 0  # fmt: skip
-    kept = sorted((records.load(path) for path in (folder / "runs").glob("*.json")), key=lambda one: one.seeds)
-    assert kept[0].results[0]["train_loss"] == found.results[0]["train_loss"] != kept[1].results[0]["train_loss"]
+    swept = sorted((records.load(path) for path in (folder / "runs").glob("*.json")), key=lambda run: run.seeds)
+    assert swept[0].results[0]["train_loss"] == record.results[0]["train_loss"] != swept[1].results[0]["train_loss"]
     capsys.readouterr()
     analyse = ["analyse", "run.ckpt", "--data", "mine_own:rows", "--model", "mine_own:network", "--model-option"]
     assert main([*analyse, "width=8"]) == 2
-    said = capsys.readouterr().err
-    assert "run of Adagrad" in said and "--eta, --beta" in said and said.count("\n") == 1
+    error = capsys.readouterr().err
+    assert "run of Adagrad" in error and "--eta, --beta" in error and error.count("\n") == 1
 
 
 def test_a_rule_is_derived_of_what_is_assumed():
-    one = Experiment(data="digits", optimizer="derive:gamma=1e-3,dt=0.01,belief=Filter(0.9)", train_size=100)
+    settings = Experiment(data="digits", optimizer="derive:gamma=1e-3,dt=0.01,belief=Filter(0.9)", train_size=100)
     weight = torch.nn.Parameter(torch.ones(3))
-    made = experiment.make_optimizer(one, [weight])
+    optimizer = experiment.make_optimizer(settings, [weight])
     import lossnav as ln
 
     rule = ln.derive(ln.Objective(gamma=1e-3), dt=0.01, belief=ln.assume.Filter(0.9))
-    other = torch.nn.Parameter(torch.ones(3))
-    known = rule.optimizer([other])
+    twin = torch.nn.Parameter(torch.ones(3))
+    known = rule.optimizer([twin])
     for step in range(3):
-        weight.grad = other.grad = torch.tensor([1.0, -2.0, float(step)])
-        made.step()
+        weight.grad = twin.grad = torch.tensor([1.0, -2.0, float(step)])
+        optimizer.step()
         known.step()
-    assert torch.equal(weight, other) and not torch.equal(weight, torch.ones(3))
+    assert torch.equal(weight, twin) and not torch.equal(weight, torch.ones(3))
 
 
 @pytest.mark.parametrize(("values", "message"), [

@@ -42,9 +42,9 @@ def test_an_amount_of_decay_is_what_a_run_leaves_of_a_weight_that_nothing_moves(
 
 
 def test_the_rate_rises_and_falls_to_nothing():
-    whole = [STUDY.factor(step, 200) for step in range(200)]
-    assert np.argmax(whole) == 9 and 0 < whole[0] < 0.2 and 0 < whole[-1] < 0.01
-    np.testing.assert_allclose(np.diff(whole[10:]), -1 / 200)
+    factors = [STUDY.factor(step, 200) for step in range(200)]
+    assert np.argmax(factors) == 9 and 0 < factors[0] < 0.2 and 0 < factors[-1] < 0.01
+    np.testing.assert_allclose(np.diff(factors[10:]), -1 / 200)
 
 
 @pytest.mark.parametrize("name", STUDY.RULES)
@@ -67,20 +67,20 @@ def test_embeddings_heads_and_vectors_are_adams_under_every_rule_for_matrices(na
 
 def lengths(optimizer_of, lr):
     """The root mean square of the steps that a rule makes on noise, of matrices and of what it leaves to Adam."""
-    model, draw, found = reader(8, seed=0), torch.Generator().manual_seed(0), []
+    model, draw, rms = reader(8, seed=0), torch.Generator().manual_seed(0), []
     optimizer, names = optimizer_of(model, lr), [name for name, _ in model.named_parameters()]
     for _ in range(60):
         before = [p.detach().clone() for p in model.parameters()]
         for p in model.parameters():
             p.grad = torch.randn(p.shape, generator=draw)
         optimizer.step()
-        found.append(
+        rms.append(
             [
                 float((p.detach() - old).square().mean().sqrt()) / lr
                 for p, old in zip(model.parameters(), before, strict=True)
             ]
         )
-    late = dict(zip(names, np.mean(found[-20:], axis=0), strict=True))
+    late = dict(zip(names, np.mean(rms[-20:], axis=0), strict=True))
     return late["blocks.layers.0.linear1.weight"], late["head.weight"]
 
 
@@ -108,32 +108,32 @@ def tries(name):
 def test_a_record_holds_what_the_study_asks_for(path):
     record, study = records.load(path), STUDY.STUDIES[path.stem]
     task, (seeds, rates, more) = STUDY.TASKS[record.config["task"]], tries(path.stem)
-    what = "ratio" if "discount" in path.stem else "rule"
-    told = list(dict.fromkeys(one[what] for one in record.results))
-    assert told == [one.settings[what] for one in study.wanted()]
+    varied = "ratio" if "discount" in path.stem else "rule"
+    values = list(dict.fromkeys(row[varied] for row in record.results))
+    assert values == [measurement.settings[varied] for measurement in study.wanted()]
     assert record.config["predictions"] == study.config()["predictions"]
     assert record.seeds == list(STUDY.JUDGES)[:seeds] and record.config["steps"] == task.steps
-    for one in record.results:
-        tried = dict(map(tuple, one["tuning"]))
-        assert len(tried) >= rates and tried[one["lr"]] == min(tried.values())
-        if one["lr"] in (min(tried), max(tried)):  # an edge, after all that may be tried beyond it
+    for row in record.results:
+        tried = dict(map(tuple, row["tuning"]))
+        assert len(tried) >= rates and tried[row["lr"]] == min(tried.values())
+        if row["lr"] in (min(tried), max(tried)):  # an edge, after all that may be tried beyond it
             assert len(tried) == rates + more
-        if "decays" in one and one["decay"]:
-            decays = dict(map(tuple, one["decays"]))
-            assert decays[one["decay"]] == min(decays.values()) and one["lr"] == next(
-                other["lr"] for other in record.results if other["rule"] == one["rule"]
+        if "decays" in row and row["decay"]:
+            decays = dict(map(tuple, row["decays"]))
+            assert decays[row["decay"]] == min(decays.values()) and row["lr"] == next(
+                other["lr"] for other in record.results if other["rule"] == row["rule"]
             )
-        assert [run["seed"] for run in one["runs"]] == record.seeds
-        ended = [run for run in one["runs"] if run["test"] < 99]  # others diverged
+        assert [run["seed"] for run in row["runs"]] == record.seeds
+        ended = [run for run in row["runs"] if run["test"] < 99]  # others diverged
         assert all(len(run["loss"]) == len(run["seconds"]) == STUDY.POINTS for run in ended)
-        assert len(ended) == len(one["runs"]) or (one["rule"] == "SGD" and one["decay"] > 0)
+        assert len(ended) == len(row["runs"]) or (row["rule"] == "SGD" and row["decay"] > 0)
 
 
 @pytest.mark.parametrize("name", STUDY.TASKS)
 def test_a_change_is_beside_the_rule_that_was_chosen(name):
     """Rates and decays around which a few rules are tried are those of the record of all rules, or of the small CNN."""
     rows = records.load(RESULTS / f"practice-{'cnn' if name == 'paper' else name}.json").results
-    chosen = {one["rule"]: (one["lr"], one["decay"]) for one in rows}
+    chosen = {row["rule"]: (row["lr"], row["decay"]) for row in rows}
     task = STUDY.TASKS[name]
     assert {"polar, a fifth": task.whole} | dict(task.of) == {
         rule: chosen[rule] for rule in ("polar, a fifth", *task.of)

@@ -9,7 +9,7 @@ from lossnav.lab.streams.contenders import CONTENDERS
 
 
 def test_all_our_optimizers_are_in_it():
-    kinds = {name: found for name in optim.__all__ if isinstance(found := getattr(optim, name), type)}
+    kinds = {name: member for name in optim.__all__ if isinstance(member := getattr(optim, name), type)}
     ours = {name for name, kind in kinds.items() if issubclass(kind, torch.optim.Optimizer)}
     known = {
         row.optimizer.split(":")[1] for row in registry.RULES.values() if row.optimizer.startswith("lossnav.optim:")

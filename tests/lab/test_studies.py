@@ -29,7 +29,7 @@ def digits(seeds, lr=0.1):
 def studies() -> dict[str, tuple[str, study.Study]]:
     """The script and the declaration of each study, by its name."""
     scripts = [path.stem for path in sorted(STUDIES.glob("*.py"))]
-    return {key: (name, one) for name in scripts for key, one in recorded(name).STUDIES.items()}
+    return {key: (name, declared) for name in scripts for key, declared in recorded(name).STUDIES.items()}
 
 
 def told(wanted) -> dict[str, Any]:
@@ -37,17 +37,17 @@ def told(wanted) -> dict[str, Any]:
     if isinstance(wanted, study.Measurement):
         return {"seed": wanted.seed, **wanted.settings}
     config = wanted.config()
-    given = {**config, **config["options"], "rule": wanted.optimizer}
-    return {name: value for name, value in given.items() if value != "auto"}
+    settings = {**config, **config["options"], "rule": wanted.optimizer}
+    return {name: value for name, value in settings.items() if value != "auto"}
 
 
 def is_of(row: dict[str, Any], wanted) -> bool:
     """Whether a row of a record says nothing else than what a run was told."""
-    given = told(wanted)
-    names = [name for name in row if name in given and row[name] is not None]  # None is what a row does not say
+    settings = told(wanted)
+    names = [name for name in row if name in settings and row[name] is not None]  # None is what a row does not say
     if isinstance(wanted, Experiment) and row.get("rule") not in OPTIMIZERS:  # a name that the study gives
         names = [name for name in names if name != "rule"]
-    return all(same(row[name], given[name]) for name in names)
+    return all(same(row[name], settings[name]) for name in names)
 
 
 def same(one: Any, other: Any) -> bool:
@@ -74,13 +74,13 @@ def test_each_record_of_the_book_is_of_a_study():
 @pytest.mark.parametrize("key", KEYS)
 def test_a_record_is_complete(key):
     """By what its script wants today, with the options of its command: each run is there, as often as it was wanted."""
-    name, one = studies()[key]
+    name, declared = studies()[key]
     record = records.load(RESULTS / f"{key}.json")
     assert record.study == key and key.startswith(name.replace("_", "-"))
     assert record.command.split()[:2] == ["python", f"studies/{name}.py"]
-    options = {**one.options, **options_of(record.command)}
-    wanted, results = one.wanted(**options), record.results
-    assert isinstance(one.config(**options), dict)
+    options = {**declared.options, **options_of(record.command)}
+    wanted, results = declared.wanted(**options), record.results
+    assert isinstance(declared.config(**options), dict)
     if isinstance(wanted, sweep.Comparison):
         budget = len(next(iter(wanted.trials.values())))
         assert record.seeds == sorted(
@@ -92,8 +92,8 @@ def test_a_record_is_complete(key):
             assert len(results["tested"]) == len(wanted.trials) * len(wanted.seeds)
         else:
             assert {*results} == {*wanted.trials}
-            assert all(len(found["tuning"]) == budget for found in results.values())
-            assert all(len(found["scores"]) == len(found["finite"]) == len(record.seeds) for found in results.values())
+            assert all(len(tuned["tuning"]) == budget for tuned in results.values())
+            assert all(len(tuned["scores"]) == len(tuned["finite"]) == len(record.seeds) for tuned in results.values())
         return
     rows = results["runs"] if isinstance(results, dict) else results
     assert {*rows[0]} & {*told(wanted[0])} or len(rows) % len(wanted) == 0
@@ -130,26 +130,27 @@ def choices(record: records.Record) -> Iterator[tuple[Trials, Any, set[int], set
     if isinstance(results, dict) and "chosen" in results:
         for rule, chosen in results["chosen"].items():
             trials: Trials = {}
-            for run in (one for one in results["tuned"] if one["rule"] == rule):
+            for run in (row for row in results["tuned"] if row["rule"] == rule):
                 trials.setdefault(run["lr"], []).append(math.inf if "diverged" in run else run["test_loss"][-1])
-            yield trials, chosen, tuning, {one["seed"] for one in results["tested"]}
+            yield trials, chosen, tuning, {row["seed"] for row in results["tested"]}
     elif isinstance(results, dict):
         sign = 1 if record.config.get("lower_is_better") else -1
-        for found in results.values():
+        for result in results.values():
             trials = {
-                str(one["setting"]): [sign * one["mean"] if one["finite"] else math.inf] for one in found["tuning"]
+                str(trial["setting"]): [sign * trial["mean"] if trial["finite"] else math.inf]
+                for trial in result["tuning"]
             }
-            yield trials, str(found["best"]), tuning, {*record.seeds}
+            yield trials, str(result["best"]), tuning, {*record.seeds}
     else:
-        for found in results:
-            if "tried" in found:
+        for result in results:
+            if "tried" in result:
                 trials = {}
-                for one in found["tried"]:
-                    trials.setdefault(one["lr"], []).append(math.inf if one["train"] is None else one["train"])
-                yield trials, found["best"], tuning, {one["seed"] for one in found["judged"]}
-            elif found["tuning"]:
-                trials = {rate: [loss] for rate, loss in found["tuning"]}
-                yield trials, found["lr"], {record.config["tuning_seed"]}, {one["seed"] for one in found["runs"]}
+                for trial in result["tried"]:
+                    trials.setdefault(trial["lr"], []).append(math.inf if trial["train"] is None else trial["train"])
+                yield trials, result["best"], tuning, {row["seed"] for row in result["judged"]}
+            elif result["tuning"]:
+                trials = {rate: [loss] for rate, loss in result["tuning"]}
+                yield trials, result["lr"], {record.config["tuning_seed"]}, {row["seed"] for row in result["runs"]}
 
 
 TUNED = [key for key in KEYS if key.startswith(("beliefs", "continual", "matrices", "root")) and "known" not in key]
@@ -158,7 +159,7 @@ TUNED = [key for key in KEYS if key.startswith(("beliefs", "continual", "matrice
 @pytest.mark.parametrize("key", TUNED)
 def test_the_best_of_what_was_tried_is_judged_on_seeds_that_chose_nothing(key):
     for trials, chosen, tuned, judged in choices(records.load(RESULTS / f"{key}.json")):
-        assert chosen == min(trials, key=lambda one: np.mean(trials[one])), chosen
+        assert chosen == min(trials, key=lambda setting: np.mean(trials[setting])), chosen
         assert tuned and judged and not tuned & judged
 
 
@@ -167,17 +168,17 @@ def test_the_best_of_what_was_tried_is_judged_on_seeds_that_chose_nothing(key):
 
 def again_of_epochs(key: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """The first epoch of a run of the study, now and then."""
-    _, one = studies()[key]
+    _, declared = studies()[key]
     record = records.load(RESULTS / f"{key}.json")
-    wanted = one.wanted(**{**one.options, **options_of(record.command)})
+    wanted = declared.wanted(**{**declared.options, **options_of(record.command)})
     if isinstance(wanted, sweep.Comparison):
         then = record.results["tested"][-1]
-        (made,) = (run for run in wanted.trials[then["rule"]] if run.lr == then["lr"])
-        made = replace(made, seed=then["seed"], **wanted.judging)
+        (repeated,) = (run for run in wanted.trials[then["rule"]] if run.lr == then["lr"])
+        repeated = replace(repeated, seed=then["seed"], **wanted.judging)
     else:
-        made = next(run for run in wanted if run.optimizer == "ballistic")
-        then = next(row for row in record.results if is_of(row, made))
-    return experiment.run(replace(made, epochs=1), dataset=real(made.data)).results[0], then
+        repeated = next(run for run in wanted if run.optimizer == "ballistic")
+        then = next(row for row in record.results if is_of(row, repeated))
+    return experiment.run(replace(repeated, epochs=1), dataset=real(repeated.data)).results[0], then
 
 
 @pytest.mark.slow
@@ -197,8 +198,8 @@ def test_a_stream_made_now_begins_as_the_recorded_one():
     """The first block of tasks of one seed: of an elementwise rule, a member's run does not depend on its company."""
     script, record = recorded("continual"), records.load(RESULTS / "continual-bits.json")
     chosen = contenders.CONTENDERS["l2"].chosen(record.results["l2"]["best"])
-    one = Experiment(**script.BITS.base, **chosen, clip=None, tasks=script.BITS.block, seed=record.seeds[0])
-    now = script.BITS.scores(experiment.run(one))[0, 0]
+    single = Experiment(**script.BITS.base, **chosen, clip=None, tasks=script.BITS.block, seed=record.seeds[0])
+    now = script.BITS.scores(experiment.run(single))[0, 0]
     assert now == pytest.approx(record.results["l2"]["scores"][0][0], rel=0.3)
 
 
@@ -223,8 +224,8 @@ def test_a_network_that_keeps_moving_is_as_fast_now_as_recorded():
 
 
 def test_a_study_is_a_sweep_and_a_record_of_it(tmp_path):
-    def kept(found):
-        return [(one.seeds[0], one.results[0]["test_accuracy"][-1]) for one in found]
+    def kept(runs):
+        return [(run.seeds[0], run.results[0]["test_accuracy"][-1]) for run in runs]
 
     studies = {
         "mine-fast": study.Study(digits, kept, {"seeds": 2}),
@@ -248,30 +249,28 @@ def test_a_study_is_a_sweep_and_a_record_of_it(tmp_path):
 
 
 def test_a_study_may_measure_by_a_function_of_its_own_and_goes_on_where_it_was_cut_off(tmp_path):
-    made = []
+    measured = []
 
     def sums(dataset, seed):
-        made.append(seed)
-        if made == [0, 1]:
+        measured.append(seed)
+        if measured == [0, 1]:
             raise KeyboardInterrupt
         return float(dataset.train.y[:: seed + 1].sum())
 
     def wanted(seeds):
         return [study.Measurement("digits", seed, sums) for seed in range(seeds)]
 
-    mine = study.Study(
-        wanted, lambda found: [one.results for one in found], {"seeds": 2}, lambda **_: {"what": "labels"}
-    )
+    mine = study.Study(wanted, lambda runs: [run.results for run in runs], {"seeds": 2}, lambda **_: {"what": "labels"})
     with pytest.raises(KeyboardInterrupt):
         mine.run("mine", "python studies/mine.py", tmp_path)
     record = mine.run("mine", "python studies/mine.py", tmp_path)
     y = data.load("digits").train.y
-    assert made == [0, 1, 1] and record.results == [float(y.sum()), float(y[::2].sum())]
+    assert measured == [0, 1, 1] and record.results == [float(y.sum()), float(y[::2].sum())]
     assert record.seeds == [0, 1] and record.config == {"study": "mine", "what": "labels"} and record.study == "mine"
     mine.run("mine", "python studies/mine.py --seeds 3", tmp_path, {"seeds": 3})
-    assert made == [0, 1, 1, 2]
+    assert measured == [0, 1, 1, 2]
     replace(mine, config=lambda **_: {"what": "names"}).run("mine", "python studies/mine.py", tmp_path)
-    assert made == [0, 1, 1, 2, 0, 1]  # what the record says of them belongs to a run's identity
+    assert measured == [0, 1, 1, 2, 0, 1]  # what the record says of them belongs to a run's identity
 
 
 def test_a_run_that_cannot_be_made_ends_a_study(tmp_path):

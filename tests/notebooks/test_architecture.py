@@ -18,15 +18,15 @@ PAGE = ROOT / "book" / "architecture.md"
 
 def imported() -> dict[str, Counter[str]]:
     """Wing → wing → imports, read from the files themselves."""
-    found: dict[str, Counter[str]] = {}
+    imports: dict[str, Counter[str]] = {}
     for path in (ROOT / "lossnav").rglob("*.py"):
         wing = path.relative_to(ROOT / "lossnav").parts[0].removesuffix(".py")
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("lossnav"):
                 parts = (node.module or "").split(".")[1:]
                 for name in parts[:1] or [alias.name for alias in node.names]:
-                    found.setdefault(wing, Counter())[name] += 1
-    return found
+                    imports.setdefault(wing, Counter())[name] += 1
+    return imports
 
 
 @pytest.mark.slow
@@ -64,7 +64,7 @@ def test_rooms_that_the_text_names_exist(words):
 
 def test_the_way_of_one_loss_can_be_gone():
     (code,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL)
-    found: dict[str, object] = {}
-    exec(compile(code, str(PAGE), "exec"), found)
-    assert found["path"].converged
+    namespace: dict[str, object] = {}
+    exec(compile(code, str(PAGE), "exec"), namespace)
+    assert namespace["path"].converged
     plt.close("all")

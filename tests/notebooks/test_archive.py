@@ -38,9 +38,9 @@ def test_the_list_names_every_file_with_its_hash_and_licence(made, tmp_path):
     archive.pack(tmp_path / "a.zip", "lossnav-1", archive.parts(*made))
     with zipfile.ZipFile(tmp_path / "a.zip") as packed:
         held = {name.removeprefix("lossnav-1/"): packed.read(name) for name in packed.namelist()}
-    first, _, *rows = held.pop("CONTENTS.tsv").decode().splitlines()
+    header, _, *rows = held.pop("CONTENTS.tsv").decode().splitlines()
     listed = {name: (digest, int(size), words) for name, digest, size, words in (row.split("\t") for row in rows)}
-    assert len(first.split()[-1]) == 40, "the list does not say which commit it is"
+    assert len(header.split()[-1]) == 40, "the list does not say which commit it is"
     assert {*listed} == {*held} == {*(f"source/{name}" for name in SOURCE), *BUILT}
     for name, (digest, size, words) in listed.items():
         assert (digest, size) == (hashlib.sha256(held[name]).hexdigest(), len(held[name])), name
@@ -60,9 +60,9 @@ def test_what_is_not_committed_is_not_archived(made):
 
 
 def test_licences_are_those_that_the_repository_states():
-    said = (ROOT / "data" / "README.md").read_text(encoding="utf-8")
+    readme = (ROOT / "data" / "README.md").read_text(encoding="utf-8")
     folders = sorted(path.name for path in (ROOT / "data").iterdir() if path.is_dir())
     assert [archive.licence(f"source/data/{name}/x") == archive.licence("source/x") for name in folders] == [False] * 2
-    assert archive.licence("source/data/mnist/x") in said and "the authors state no licence" in said
+    assert archive.licence("source/data/mnist/x") in readme and "the authors state no licence" in readme
     assert "(CC BY 4.0)" in (ROOT / "LICENSE-TEXT").read_text(encoding="utf-8")
     assert archive.licence("source/lossnav/core.py") == "MIT" and "CC BY 4.0" in archive.licence("source/book/index.md")

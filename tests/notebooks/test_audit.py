@@ -20,8 +20,8 @@ def test_every_package_of_both_locks_is_asked_about():
 
 def test_what_is_known_is_named_and_fails(capsys):
     assert audit.main(lambda packages: [["GHSA-1"] if name == "numpy" else [] for _, name, _ in packages]) == 1
-    said = capsys.readouterr().out
-    assert "PyPI numpy" in said and "GHSA-1" in said and "1 of " in said
+    output = capsys.readouterr().out
+    assert "PyPI numpy" in output and "GHSA-1" in output and "1 of " in output
     assert audit.main(lambda packages: [[] for _ in packages]) == 0
 
 

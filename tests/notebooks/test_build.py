@@ -25,7 +25,7 @@ def test_a_notebook_that_fails_is_told_in_full_and_not_kept(
     monkeypatch.setattr(notebooks, "read_text", read)
     monkeypatch.setattr(notebooks, "KERNELS_LOG", tmp_path / "kernels.log")
     assert build.execute_side_by_side(tmp_path / "cache") == 1
-    told = capfd.readouterr()
-    assert "broken FAILED" in told.err and CELLS["broken"] in told.err and "a square has no such side" in told.err
-    assert "IPKernelApp" not in told.out + told.err
+    output = capfd.readouterr()
+    assert "broken FAILED" in output.err and CELLS["broken"] in output.err and "a square has no such side" in output.err
+    assert "IPKernelApp" not in output.out + output.err
     assert list(build.pending(tmp_path / "cache")) == ["broken"]

@@ -87,9 +87,9 @@ PAGES = [page for page in pages() if "/api/" not in page]
 
 @pytest.mark.parametrize("key", METHODS)
 def test_a_method_is_cited_on_the_page_that_names_it_most(key: str) -> None:
-    found = {page: sum(named(name, page) for name in METHODS[key]) for page in PAGES}
-    page = max(found, key=lambda one: found[one])
-    assert found[page], "the book does not name it"
+    counts = {page: sum(named(name, page) for name in METHODS[key]) for page in PAGES}
+    page = max(counts, key=lambda candidate: counts[candidate])
+    assert counts[page], "the book does not name it"
     assert key in cited(page), page
 
 
@@ -98,7 +98,7 @@ def test_no_optimizer_is_named_without_its_source() -> None:
     record = json.loads((BOOK / "results" / "atlas.json").read_text(encoding="utf-8"))
     known = {name for names in METHODS.values() for name in names} | OF_NO_PAPER
     unknown = {row["name"] for row in record["results"]} - known
-    assert {name: found for name in unknown if (found := [page for page in PAGES if named(name, page)])} == {}
+    assert {name: mentions for name in unknown if (mentions := [page for page in PAGES if named(name, page)])} == {}
 
 
 def test_the_references_are_those_that_are_cited() -> None:

@@ -32,13 +32,13 @@ def pictures(name: str) -> Iterator[tuple[nbformat.NotebookNode, Image.Image]]:
 @pytest.mark.parametrize("name", chapters())
 def test_each_picture_is_named_told_fits_a_phone_and_is_seen_by_day_and_by_night(name: str) -> None:
     for cell, picture in pictures(name):
-        told = cell.metadata.mystnb
-        assert told.figure.name.startswith("fig-") and len(told.figure.caption) > 30 and len(told.image.alt) > 60
-        assert picture.width <= (readable.WIDTH + 2 * PAD) * DPI, f"{told.figure.name} is {picture.width} pixels wide"
-        seen = picture.convert("RGB").resize((picture.width // 2, picture.height // 2), Image.Resampling.NEAREST)
-        inked = np.mean(np.asarray(seen).min(axis=2) < 250)
-        assert inked > 0.01, f"{told.figure.name} is {100 * inked:.0f} % ink"
-        assert_seen_by_night(seen, told.figure.name)
+        meta = cell.metadata.mystnb
+        assert meta.figure.name.startswith("fig-") and len(meta.figure.caption) > 30 and len(meta.image.alt) > 60
+        assert picture.width <= (readable.WIDTH + 2 * PAD) * DPI, f"{meta.figure.name} is {picture.width} pixels wide"
+        reduced = picture.convert("RGB").resize((picture.width // 2, picture.height // 2), Image.Resampling.NEAREST)
+        inked = np.mean(np.asarray(reduced).min(axis=2) < 250)
+        assert inked > 0.01, f"{meta.figure.name} is {100 * inked:.0f} % ink"
+        assert_seen_by_night(reduced, meta.figure.name)
 
 
 def assert_seen_by_night(picture: Image.Image, name: str) -> None:

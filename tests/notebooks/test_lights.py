@@ -32,10 +32,10 @@ def parts(name: str) -> set[str]:
 def test_each_term_names_a_part_of_an_explorable_of_its_chapter(name: str) -> None:
     text = text_path(name).read_text(encoding="utf-8")
     for term in TERM.findall(text):
-        found = lossnav_explorables.LIGHTS.fullmatch(term)
-        assert found, term
-        assert found["name"] in SHOWN.findall(text), term
-        assert found["part"] in parts(found["name"]), term
+        match = lossnav_explorables.LIGHTS.fullmatch(term)
+        assert match, term
+        assert match["name"] in SHOWN.findall(text), term
+        assert match["part"] in parts(match["name"]), term
 
 
 def test_each_chapter_with_three_explorables_has_terms() -> None:
@@ -60,10 +60,10 @@ def test_the_role_writes_its_mark_or_says_what_it_wants(tmp_path, text: str, wan
     try:
         app.build()
         page = (app.outdir / "index.html").read_text(encoding="utf-8")
-        said = app.warning.getvalue()
+        warnings = app.warning.getvalue()
     finally:
         app.cleanup()
     if wanted is None:
-        assert "write words <Explorable:part>" in said and "_static/light.js" not in page
+        assert "write words <Explorable:part>" in warnings and "_static/light.js" not in page
     else:
         assert wanted in page and "_static/light.js" in page and 'class="math' in page

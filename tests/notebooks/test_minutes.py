@@ -36,9 +36,9 @@ def opening(name: str) -> tuple[str, nbformat.NotebookNode, str]:
 
 def box(name: str) -> str:
     """The text of a chapter's box, which is the first thing behind the first picture."""
-    found = BOX.match(opening(name)[2])
-    assert found, f"{name}: its result does not stand behind its first picture"
-    return found["body"]
+    match = BOX.match(opening(name)[2])
+    assert match, f"{name}: its result does not stand behind its first picture"
+    return match["body"]
 
 
 def words(text: str) -> int:
@@ -69,24 +69,24 @@ def test_a_chapter_begins_with_a_question_and_its_picture(name: str) -> None:
 
 @pytest.mark.parametrize("name", CHAPTERS)
 def test_a_chapter_says_its_result_in_one_minute(name: str) -> None:
-    said = box(name)
-    sentences, formula, verdict, needs = said.replace("$$\n", "").split("\n\n")
+    text = box(name)
+    sentences, formula, verdict, needs = text.replace("$$\n", "").split("\n\n")
     assert len(re.findall(r"[.?](?=\s|$)", re.sub(MATH, "", sentences))) == 3, "three sentences"
     assert "\\" in formula or "_" in formula
     assert "*Holds:*" in verdict and "*Failed:*" in verdict and needs.startswith("*Needs:* ")
-    assert 60 <= words(said) <= 170
+    assert 60 <= words(text) <= 170
 
 
 @pytest.mark.parametrize("name", CHAPTERS)
 def test_numbers_of_the_box_come_from_the_chapter(name: str) -> None:
-    said = box(name)
-    typed = re.findall(r"\d+", re.sub(f"{ROLE}|{MATH}|{LINK}|{NAMES}", "", said, flags=re.DOTALL))
+    text = box(name)
+    typed = re.findall(r"\d+", re.sub(f"{ROLE}|{MATH}|{LINK}|{NAMES}", "", text, flags=re.DOTALL))
     assert typed == []
     outputs = [
         out for cell in nbformat.read(notebook_path(name), as_version=4).cells for out in cell.get("outputs", [])
     ]
     glued = {out.get("metadata", {}).get("scrapbook", {}).get("name") for out in outputs}
-    assert set(re.findall(r"\{glue:\w+\}`([^`]*)`", said)) <= glued
+    assert set(re.findall(r"\{glue:\w+\}`([^`]*)`", text)) <= glued
 
 
 @pytest.mark.parametrize("name", CHAPTERS)

@@ -87,5 +87,5 @@ def test_explorables_are_renewed_without_executing(tmp_path: Path, monkeypatch: 
     assert output_problems(new) == []
     held = next(m["state"] for m in new.metadata["widgets"][WIDGET_STATE]["state"].values() if "_esm" in m["state"])
     assert held["_esm"].endswith("export default view.default;\n") and held["gamma"] == 3.0
-    told = [str(output) for cell in new.cells for output in cell.get("outputs", [])]
-    assert any("gamma=3.0" in text and "lossnav-fallback" in text for text in told), "the twin shows another state"
+    outputs = [str(output) for cell in new.cells for output in cell.get("outputs", [])]
+    assert any("gamma=3.0" in text and "lossnav-fallback" in text for text in outputs), "the twin shows another state"

@@ -44,8 +44,8 @@ def test_no_role_and_no_directive_is_left(name: str) -> None:
     prose = [cell.source for cell in opened(name).cells if cell.cell_type == "markdown"]
     assert [left for source in prose for left in plain.leftovers(source)] == []
     assert not any("{glue" in source or "{cite" in source for source in prose)
-    told = [cell.source for cell in read_text(name).cells if cell.cell_type == "markdown"]
-    assert any(plain.leftovers(source) for source in told)  # the search finds what there was
+    originals = [cell.source for cell in read_text(name).cells if cell.cell_type == "markdown"]
+    assert any(plain.leftovers(source) for source in originals)  # the search finds what there was
 
 
 @pytest.mark.parametrize("name", chapters())
@@ -162,14 +162,14 @@ def sample() -> nbformat.NotebookNode:
         "plt.show()", metadata={"tags": ["hide-input"], "mystnb": {"figure": {"name": "fig-x", "caption": "Look."}}}
     )
     parts = ["# Title", code, TEXT, figure, "So.\n\n```{solution-end}\n```\n\nAfter."]
-    made = [part if not isinstance(part, str) else nbformat.v4.new_markdown_cell(part) for part in parts]
-    return nbformat.v4.new_notebook(cells=made)
+    cells = [part if not isinstance(part, str) else nbformat.v4.new_markdown_cell(part) for part in parts]
+    return nbformat.v4.new_notebook(cells=cells)
 
 
 def test_each_kind_of_markup_has_its_plain_form() -> None:
-    found = plain.resolve(sample(), "momentum")
-    said = [cell.source for cell in found.cells if cell.cell_type == "markdown"]
-    body = said[2]
+    notebook = plain.resolve(sample(), "momentum")
+    text = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
+    body = text[2]
     page = f"{published()}book/momentum.html"
     assert body.startswith(
         "## A heading\n\nIt is 42, by [Vastola *et al.* (2025)](https://doi.org/10.48550/arXiv.2510.26997) (["
@@ -180,23 +180,23 @@ def test_each_kind_of_markup_has_its_plain_form() -> None:
     assert "> **A title.** Two lines\n> of *text*." in body
     assert "**Exercise 3.1** (Easy)\n\nWhat?" in body
     assert body.endswith("<details><summary>Solution to Exercise 3.1</summary>\n\nThink.\n\n</details>")
-    assert said[3] == "<details><summary>Solution to Exercise 3.1, figure</summary>\n\n**Fig. 3.1** Look.\n\n</details>"
-    assert said[4].startswith("<details><summary>Solution to Exercise 3.1, continued</summary>\n\nSo.")
-    assert said[4].endswith("</details>\n\nAfter.")
-    inside = next(cell for cell in found.cells if cell.source == "plt.show()")
+    assert text[3] == "<details><summary>Solution to Exercise 3.1, figure</summary>\n\n**Fig. 3.1** Look.\n\n</details>"
+    assert text[4].startswith("<details><summary>Solution to Exercise 3.1, continued</summary>\n\nSo.")
+    assert text[4].endswith("</details>\n\nAfter.")
+    inside = next(cell for cell in notebook.cells if cell.source == "plt.show()")
     assert inside.metadata.jupyter == {"source_hidden": True, "outputs_hidden": True}
 
 
 def test_a_solution_that_begins_with_code_is_not_an_empty_fold() -> None:
     start = "```{exercise} Easy\n:label: ex-one\n\nWhat?\n```\n\n```{solution-start} ex-one\n:class: dropdown\n```"
-    made = [
+    cells = [
         nbformat.v4.new_markdown_cell("# Title"),
         nbformat.v4.new_markdown_cell(start),
         nbformat.v4.new_code_cell("40 + 2"),
         nbformat.v4.new_markdown_cell("Hence.\n\n```{solution-end}\n```"),
     ]
-    found = plain.resolve(nbformat.v4.new_notebook(cells=made), "momentum")
-    fold = next(cell.source for cell in found.cells if "Solution to Exercise 3.1</summary>" in cell.source)
+    notebook = plain.resolve(nbformat.v4.new_notebook(cells=cells), "momentum")
+    fold = next(cell.source for cell in notebook.cells if "Solution to Exercise 3.1</summary>" in cell.source)
     assert fold.endswith(f"</summary>\n\n{plain.CODE_FOLLOWS}\n\n</details>")
 
 

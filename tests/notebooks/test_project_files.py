@@ -34,33 +34,33 @@ def tracked() -> list[Path]:
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     if listed.returncode:
-        found = [p for p in ROOT.rglob("*") if p.is_file() and not ignored(p.relative_to(ROOT))]
+        files = [p for p in ROOT.rglob("*") if p.is_file() and not ignored(p.relative_to(ROOT))]
     else:
-        found = [ROOT / name for name in listed.stdout.split("\0") if name]
-    return [path for path in found if path.suffix in TEXT and path.is_file()]
+        files = [ROOT / name for name in listed.stdout.split("\0") if name]
+    return [path for path in files if path.suffix in TEXT and path.is_file()]
 
 
 def test_the_repository_has_one_address() -> None:
     url = config()["repository"]["url"]
     owner, name = url.removeprefix("https://github.com/").split("/")
     mentions = re.compile(rf"github\.com/([\w.-]+)/({re.escape(name)})\b")
-    found = 0
+    count = 0
     for path in tracked():
-        for other, _ in mentions.findall(path.read_text(encoding="utf-8")):
-            found += 1
-            assert other == owner, f"{path.relative_to(ROOT)} names another repository than _config.yml"
-    assert found > 3
+        for mentioned, _ in mentions.findall(path.read_text(encoding="utf-8")):
+            count += 1
+            assert mentioned == owner, f"{path.relative_to(ROOT)} names another repository than _config.yml"
+    assert count > 3
 
 
 def pins(*names: str) -> dict[str, str]:
     """Package -> version of these lists, all without an argument; each line pins one."""
     paths = [LISTS / f"{name}.txt" for name in names] or sorted(set(LISTS.glob("*.txt")) - {LOCK})
     lines = [line for path in paths for line in path.read_text("utf-8").splitlines() if line and line[0] != "#"]
-    found = [re.fullmatch(r"([\w.-]+)==([\w.]+)", line) for line in lines]
-    assert all(found), [line for line, match in zip(lines, found, strict=True) if not match]
-    names_of_them = [match[1].lower().replace("_", "-") for match in found if match]
+    matches = [re.fullmatch(r"([\w.-]+)==([\w.]+)", line) for line in lines]
+    assert all(matches), [line for line, match in zip(lines, matches, strict=True) if not match]
+    names_of_them = [match[1].lower().replace("_", "-") for match in matches if match]
     assert len(names_of_them) == len(set(names_of_them))
-    return dict(zip(names_of_them, [match[2] for match in found if match], strict=True))
+    return dict(zip(names_of_them, [match[2] for match in matches if match], strict=True))
 
 
 def test_every_requirement_is_pinned_once() -> None:
@@ -130,9 +130,9 @@ def test_the_papers_are_credited(page: str) -> None:
 
 def test_the_landing_page_names_the_pages_that_load_records() -> None:
     text = (ROOT / "book/index.md").read_text(encoding="utf-8")
-    told = re.search(r"(\w+) pages load such records(.*?)say so there", text, re.DOTALL)
-    assert told is not None
-    named = set(re.findall(r"\]\(([\w-]+)\.ipynb\)", told[2]))
+    match = re.search(r"(\w+) pages load such records(.*?)say so there", text, re.DOTALL)
+    assert match is not None
+    named = set(re.findall(r"\]\(([\w-]+)\.ipynb\)", match[2]))
     loading = re.compile(r"\b(records|tables)\.load\(")
     assert named == {page.stem for page in (ROOT / "book/myst").glob("*.md") if loading.search(page.read_text("utf-8"))}
-    assert told[1] == ["ten", "eleven", "twelve", "thirteen", "fourteen"][len(named) - 10]
+    assert match[1] == ["ten", "eleven", "twelve", "thirteen", "fourteen"][len(named) - 10]

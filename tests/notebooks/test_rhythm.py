@@ -11,15 +11,15 @@ SHARE = 0.08  # of the sentences may be brief: above, prose reads as a list of v
 
 @pytest.mark.parametrize("name", chapters())
 def test_no_long_way_without_a_picture(name: str) -> None:
-    found = rhythm.rhythm(name)
-    assert found.stretch <= LIMIT, f"{found.stretch} lines from: {found.where}"
+    measured = rhythm.rhythm(name)
+    assert measured.stretch <= LIMIT, f"{measured.stretch} lines from: {measured.where}"
 
 
 @pytest.mark.parametrize("name", chapters())
 def test_few_sentences_are_brief(name: str) -> None:
-    found = rhythm.rhythm(name)
-    share = len(found.brief) / len(found.sentences)
-    assert share <= SHARE, "\n".join(found.brief)
+    measured = rhythm.rhythm(name)
+    share = len(measured.brief) / len(measured.sentences)
+    assert share <= SHARE, "\n".join(measured.brief)
 
 
 def test_what_counts() -> None:
@@ -37,13 +37,13 @@ def test_what_counts() -> None:
         new_code_cell("hidden\nhidden\nhidden\nhidden\nhidden", metadata={"tags": ["remove-cell"]}),
         new_markdown_cell("seven"),
     ]
-    found = rhythm.of_cells(cells)
-    assert (found.pictures, found.explorables, found.stretch, found.where) == (1, 1, 4, "one")
+    measured = rhythm.of_cells(cells)
+    assert (measured.pictures, measured.explorables, measured.stretch, measured.where) == (1, 1, 4, "one")
     assert rhythm.of_cells(cells[3:]).stretch == 3
 
 
 def test_what_is_a_sentence() -> None:
-    told = """
+    text = """
 ## A heading ends here. And here.
 
 By Eq. 6 the *learner* plans $x = 1$. It does so
@@ -66,8 +66,8 @@ and no more. The rest follows. *Why?* (Nobody knows.)
 ## Exercises
 
 Not this one."""
-    found = rhythm.sentences(told)
-    assert found == (
+    sentences = rhythm.sentences(text)
+    assert sentences == (
         "By Eq 6 the *learner* plans X.",
         "It does so again, see X.",
         f"With X this is {rhythm.FORMULA} and no more.",

@@ -93,7 +93,7 @@ def full(tensor: Tensor) -> Tensor:
 
 
 def assert_near(found: Tensor, expected: Tensor, what: str, rtol: float = 0.0, atol: float = 0.0) -> None:
-    torch.testing.assert_close(found, expected, rtol=rtol, atol=atol, msg=lambda said: f"{what}: {said}")
+    torch.testing.assert_close(found, expected, rtol=rtol, atol=atol, msg=lambda message: f"{what}: {message}")
 
 
 def same_everywhere(tensor: Tensor) -> bool:
@@ -182,8 +182,8 @@ def check_a_parameter_that_one_process_uses(rank: int, folder: Path) -> None:
         x[0, 0] = 20.0 if (rank if part is None else part) == 1 else 0.0
         looking.observe(loss(model, x, y))
         halves.append([looking.state.get(p, {"h": torch.zeros_like(p)})["h"] for p in model.parameters()])
-    for one, other, shared in zip(*halves, strict=True):
-        torch.testing.assert_close(shared, (one + other) / 2, rtol=1e-12, atol=1e-14)
+    for first, second, shared in zip(*halves, strict=True):
+        torch.testing.assert_close(shared, (first + second) / 2, rtol=1e-12, atol=1e-14)
 
 
 def refusal(act: Any, *args: Any, **options: Any) -> str:
@@ -202,10 +202,10 @@ def check_what_are_no_replicas_is_said(rank: int, folder: Path) -> None:
         optimizer = Navigator(model.parameters(), curvature="hutchinson", **options)
         return refusal(optimizer.observe, loss(model, *data(0)))
 
-    other = Net()
+    net = Net()
     if rank == 1:
-        other.third.bias.data += 1e-9
-    assert "hold different weights" in said(other) and "process_group" in said(other)
+        net.third.bias.data += 1e-9
+    assert "hold different weights" in said(net) and "process_group" in said(net)
     assert "hold different parameters" in said(Net(), seed=rank)
     assert "hold different parameters" in said(Net(unused=rank == 1))
     if rank == 1:  # one alone, if it says so
@@ -244,21 +244,21 @@ def check_every_rule_on_parts_equals_itself_on_wholes(rank: int, folder: Path) -
             if dtype != torch.float64 and name not in plain:  # an option takes no heed of the precision
                 continue
             wholes, parts = ([nn.Parameter(x.clone()) for x in rows[0]] for rows in (drawn, shared))
-            one, other = make(wholes), make(parts)
+            on_wholes, on_parts = make(wholes), make(parts)
             for step in range(1, 5):
                 if how_of(name) == "sampled":
-                    with one.sampled(), other.sampled():
+                    with on_wholes.sampled(), on_parts.sampled():
                         for w, p in zip(wholes, parts, strict=True):
                             assert torch.equal(w, full(p)), f"{name}, {dtype}: other samples"
                 for rows, params in ((drawn, wholes), (shared, parts)):
                     for gradient, p in zip(rows[step], params, strict=True):
                         p.grad = gradient.clone()
-                one.step()
-                other.step()
+                on_wholes.step()
+                on_parts.step()
             for w, p in zip(wholes, parts, strict=True):
                 assert_near(full(p), w.detach(), f"{name}, {dtype}")
-                for key, value in one.state[w].items():
-                    found = other.state[p][key]
+                for key, value in on_wholes.state[w].items():
+                    found = on_parts.state[p][key]
                     assert not torch.is_tensor(value) or torch.equal(full(found), value), f"{name}, {dtype}: {key}"
                     assert torch.is_tensor(value) or found == value, f"{name}, {dtype}: {key}"
     assert not any("subclass" in text for text in _fused._said), "fused=True ran unfused on parts"
@@ -292,15 +292,15 @@ def check_fully_shard_trains_as_one_process(rank: int, folder: Path) -> None:
 
 
 def check_hutchinson_on_parts_is_refused(rank: int, folder: Path) -> None:
-    said = refusal(Navigator, sharded().parameters(), curvature="hutchinson")
-    assert "curvature = 'hutchinson', but it must be" in said and "sharded" in said
-    said = refusal(Navigator, sharded().parameters(), curvature=steepness, process_group=dist.group.WORLD)
-    assert "process_group is a group, but it must be 'auto' or None" in said
+    message = refusal(Navigator, sharded().parameters(), curvature="hutchinson")
+    assert "curvature = 'hutchinson', but it must be" in message and "sharded" in message
+    message = refusal(Navigator, sharded().parameters(), curvature=steepness, process_group=dist.group.WORLD)
+    assert "process_group is a group, but it must be 'auto' or None" in message
 
 
 def check_matrices_in_parts_are_refused(rank: int, folder: Path) -> None:
-    said = refusal(BallisticMatrix, sharded().parameters())
-    assert "params holds a sharded tensor of shape (7, 5), but a matrix must lie whole" in said, said
+    message = refusal(BallisticMatrix, sharded().parameters())
+    assert "params holds a sharded tensor of shape (7, 5), but a matrix must lie whole" in message, message
 
 
 def check_autograd_knows_that_a_step_moved_the_weights(rank: int, folder: Path) -> None:
@@ -334,25 +334,25 @@ def check_checkpoints_continue(rank: int, folder: Path) -> None:
         where = folder / f"{name}-{dtype}".replace(" ", "_")
         saved = {"model": get_model_state_dict(model), "optim": get_optimizer_state_dict(model, optimizer)}
         dcp.save(saved, checkpoint_id=where)
-        other = sharded(dtype)
+        loaded = sharded(dtype)
         with torch.no_grad():
-            for p in other.parameters():
+            for p in loaded.parameters():
                 p.mul_(0.5)
-        fresh = MAKERS[name](other.parameters())
-        saved = {"model": get_model_state_dict(other), "optim": get_optimizer_state_dict(other, fresh)}
+        fresh = MAKERS[name](loaded.parameters())
+        saved = {"model": get_model_state_dict(loaded), "optim": get_optimizer_state_dict(loaded, fresh)}
         dcp.load(saved, checkpoint_id=where)
-        set_model_state_dict(other, saved["model"])
-        set_optimizer_state_dict(other, fresh, saved["optim"])
-        whole = StateDictOptions(full_state_dict=True)
+        set_model_state_dict(loaded, saved["model"])
+        set_optimizer_state_dict(loaded, fresh, saved["optim"])
+        options = StateDictOptions(full_state_dict=True)
         third = sharded(dtype)
         flat = MAKERS[name](third.parameters())
-        set_model_state_dict(third, get_model_state_dict(model, options=whole), options=whole)
+        set_model_state_dict(third, get_model_state_dict(model, options=options), options=options)
         set_optimizer_state_dict(
-            third, flat, copy.deepcopy(get_optimizer_state_dict(model, optimizer, options=whole)), options=whole
+            third, flat, copy.deepcopy(get_optimizer_state_dict(model, optimizer, options=options)), options=options
         )
-        for m, o in ((model, optimizer), (other, fresh), (third, flat)):
+        for m, o in ((model, optimizer), (loaded, fresh), (third, flat)):
             train(m, o, range(4, 7), part=rank, how=how)
-        assert torch.equal(vector(model), vector(other)), f"{name}, {dtype}"
+        assert torch.equal(vector(model), vector(loaded)), f"{name}, {dtype}"
         assert torch.equal(vector(model), vector(third)), f"{name}, {dtype}: from a full state"
         result = vector(model)
         if rank == 0:
@@ -361,16 +361,16 @@ def check_checkpoints_continue(rank: int, folder: Path) -> None:
 
 def check_an_unsharded_state_may_be_loaded(rank: int, folder: Path) -> None:
     for name in ("uncertain, sampled", "belief", "navigator, a function"):
-        whole, part = Net(), sharded()
-        one, other = MAKERS[name](whole.parameters()), MAKERS[name](part.parameters())
-        train(whole, one, range(3), how=how_of(name))
+        joint, model = Net(), sharded()
+        joint_optimizer, optimizer = MAKERS[name](joint.parameters()), MAKERS[name](model.parameters())
+        train(joint, joint_optimizer, range(3), how=how_of(name))
         with torch.no_grad():
-            for p, w in zip(part.parameters(), whole.parameters(), strict=True):
+            for p, w in zip(model.parameters(), joint.parameters(), strict=True):
                 p.copy_(distribute_tensor(w.detach(), p.device_mesh, p.placements))
-        other.load_state_dict(copy.deepcopy(one.state_dict()))
-        train(whole, one, range(3, 6), how=how_of(name))
-        train(part, other, range(3, 6), part=rank, how=how_of(name))
-        torch.testing.assert_close(vector(part), vector(whole), rtol=1e-9, atol=1e-11)
+        optimizer.load_state_dict(copy.deepcopy(joint_optimizer.state_dict()))
+        train(joint, joint_optimizer, range(3, 6), how=how_of(name))
+        train(model, optimizer, range(3, 6), part=rank, how=how_of(name))
+        torch.testing.assert_close(vector(model), vector(joint), rtol=1e-9, atol=1e-11)
 
 
 # ZeroRedundancyOptimizer
@@ -411,8 +411,8 @@ def check_zero_equals_ddp(rank: int, folder: Path) -> None:
 
 def check_zero_refuses_what_it_cannot(rank: int, folder: Path) -> None:
     for rule, options in ((Uncertain, {"sample": True}), (Navigator, {"curvature": "hutchinson"})):
-        said = refusal(ZeroRedundancyOptimizer, Net().parameters(), rule, **options)
-        assert "ZeroRedundancyOptimizer" in said and "but it must be" in said
+        message = refusal(ZeroRedundancyOptimizer, Net().parameters(), rule, **options)
+        assert "ZeroRedundancyOptimizer" in message and "but it must be" in message
     zero = ZeroRedundancyOptimizer(Net().parameters(), Uncertain)
     assert "ZeroRedundancyOptimizer" in refusal(zero.optim.sampled().__enter__)
 
@@ -423,8 +423,8 @@ def check_one_alone_does_not_hang(rank: int, folder: Path) -> None:
     if rank == 0:
         model = Net()
         optimizer = Navigator(model.parameters(), curvature="hutchinson", process_group=group)
-        said = refusal(optimizer.observe, loss(model, *data(0)))
-        assert "if this one trains alone, pass process_group=None" in said, said
+        message = refusal(optimizer.observe, loss(model, *data(0)))
+        assert "if this one trains alone, pass process_group=None" in message, message
 
 
 def checks() -> dict[str, Any]:
@@ -447,7 +447,7 @@ def main(rank: int, folder: Path, *names: str) -> None:
         (folder / f"report-{rank}.json").write_text(json.dumps(report))
         print(f"{rank} {name}: {report[name]} ({time.process_time() - start:.1f} s)", flush=True)
         store.set(f"{name}-{rank}", report[name])
-        if any(store.get(f"{name}-{other}") != b"ok" for other in range(SIZE)):
+        if any(store.get(f"{name}-{process}") != b"ok" for process in range(SIZE)):
             break
     dist.destroy_process_group()
 

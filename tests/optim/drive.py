@@ -35,15 +35,15 @@ class _Lists:
         def do(target, *parts, alpha=1.0):
             x, *others = (real(p) if isinstance(p, float) else p[0] for p in (target, *parts))
             y, z, w = (*others, None, None, None)[:3]
-            found = {
+            result = {
                 "copy_": lambda: y, "mul": lambda: x * y, "div": lambda: x / y, "sub": lambda: x - y, "neg": lambda: -x,
                 "add": lambda: x + y if alpha == 1 else x + real(alpha) * y, "sqrt": lambda: np.sqrt(x),
                 "lerp": lambda: x + z * (y - x), "addcmul": lambda: x + w * y * z, "addcdiv": lambda: x + w * y / z,
                 "clamp_min": lambda: np.maximum(x, y),
             }[kind if kind == "copy_" else kind.removesuffix("_")]()  # fmt: skip
             if not kind.endswith("_"):
-                return [found]
-            target[0] = found
+                return [result]
+            target[0] = result
             return target
 
         return do

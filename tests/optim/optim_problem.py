@@ -57,5 +57,5 @@ def resume(checkpoint: Path) -> None:
 
 
 def resume_all(folder: str) -> None:
-    for found in sorted(Path(folder).glob("*.checkpoint")):
-        resume(found)
+    for checkpoint in sorted(Path(folder).glob("*.checkpoint")):
+        resume(checkpoint)

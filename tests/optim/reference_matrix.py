@@ -59,8 +59,8 @@ def _advance(group: Group, g: Tensor, state: State, n: int) -> Tensor | None:
         return None
     age = n - 1
     state["m"].copy_(beta1 * state["m"] + (1 - beta1) * g)
-    left, right, both = _bases(state, rows, columns, g)
-    state["C"] = beta2 * state["C"] + (1 - beta2) * _projected(torch.outer(g.flatten(), g.flatten()), both)
+    left, right, joint = _bases(state, rows, columns, g)
+    state["C"] = beta2 * state["C"] + (1 - beta2) * _projected(torch.outer(g.flatten(), g.flatten()), joint)
     over_b, over_a = _divided(group, g, state, age - 1)
     state["A"] = beta2 * state["A"] + (1 - beta2) * _projected(over_b, left)
     state["B"] = beta2 * state["B"] + (1 - beta2) * _projected(over_a, right)
@@ -69,8 +69,8 @@ def _advance(group: Group, g: Tensor, state: State, n: int) -> Tensor | None:
         _watch(group, g, state, age, _since(n, group))
     if _is_due(n, group):
         _set_bases(group, state, eigenbasis if n <= group["every"] else followed)
-        left, right, both = _bases(state, rows, columns, g)
-        for name, basis in (("C", both), ("A", left), ("B", right)):
+        left, right, joint = _bases(state, rows, columns, g)
+        for name, basis in (("C", joint), ("A", left), ("B", right)):
             state[name] = _projected(state[name], basis)
     return step
 
@@ -114,18 +114,18 @@ def _divided(group: Group, g: Tensor, state: State, age: float) -> tuple[Tensor,
 
 def _watch(group: Group, g: Tensor, state: State, age: float, since: float) -> None:
     over_b, over_a = _divided(group, g, state, age) if age else (g @ g.T, g.T @ g)
-    kept = group["betas"][1] ** since
+    decay = group["betas"][1] ** since
     scale_l, scale_r = (g.shape[1], g.shape[0]) if age else (1, 1)
-    state["L"] = kept * state["L"] + (1 - kept) * over_b * scale_l
-    state["R"] = kept * state["R"] + (1 - kept) * over_a * scale_r
+    state["L"] = decay * state["L"] + (1 - decay) * over_b * scale_l
+    state["R"] = decay * state["R"] + (1 - decay) * over_a * scale_r
 
 
 def _set_bases(group: Group, state: State, make: Any) -> None:
     for factor, basis in (("L", "ql"), ("R", "qr")):
         if basis in state:
-            whole = [state[factor]] if make is eigenbasis else [state[factor], state[basis]]
-            cuts = torch.arange(len(whole[0])).tensor_split(blocks(len(whole[0]), group["block"]))
-            state[basis] = torch.block_diag(*(make(*(x[cut][:, cut] for x in whole)) for cut in cuts))
+            matrices = [state[factor]] if make is eigenbasis else [state[factor], state[basis]]
+            cuts = torch.arange(len(matrices[0])).tensor_split(blocks(len(matrices[0]), group["block"]))
+            state[basis] = torch.block_diag(*(make(*(x[cut][:, cut] for x in matrices)) for cut in cuts))
 
 
 def _bases(state: State, rows: int, columns: int, like: Tensor) -> tuple[Tensor, Tensor, Tensor]:

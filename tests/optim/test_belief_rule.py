@@ -145,7 +145,7 @@ def test_the_innovation_is_an_unbiased_variance_and_the_others_are_not():
     """Noise N(2, 1), β₁ = .9: E q = 1 for innovations from the second step on, 2β₁²/(1+β₁) centred, 5 uncentred."""
     count, size = 400, 4000
     grads = np.random.default_rng(5).normal(2.0, 1.0, size=(count, size))
-    found = {}
+    by_kind = {}
     for kind in ("innovation", "centred", "uncentred"):
         parameter = torch.nn.Parameter(torch.zeros(size, dtype=torch.float64))
         optimizer = Belief([parameter], variance=kind, betas=(0.9, 0.0), lr=1e-3)  # v is the latest datum itself
@@ -154,12 +154,12 @@ def test_the_innovation_is_an_unbiased_variance_and_the_others_are_not():
             parameter.grad = torch.tensor(g)
             optimizer.step()
             means.append(optimizer.state[parameter]["v"].mean().item())
-        found[kind] = np.array(means)
+        by_kind[kind] = np.array(means)
     error = 4 * math.sqrt(2 / size)
-    assert np.abs(found["innovation"][1:] - 1).max() < 1.6 * error  # the largest of 399 means
-    assert found["innovation"][1:].mean() == pytest.approx(1.0, abs=error / 5)
-    assert found["centred"][100:].mean() == pytest.approx(2 * 0.81 / 1.9, abs=error / 5)
-    assert found["uncentred"].mean() == pytest.approx(5.0, abs=error)
+    assert np.abs(by_kind["innovation"][1:] - 1).max() < 1.6 * error  # the largest of 399 means
+    assert by_kind["innovation"][1:].mean() == pytest.approx(1.0, abs=error / 5)
+    assert by_kind["centred"][100:].mean() == pytest.approx(2 * 0.81 / 1.9, abs=error / 5)
+    assert by_kind["uncentred"].mean() == pytest.approx(5.0, abs=error)
 
 
 def test_a_weight_that_never_saw_a_gradient_stays_where_it_is_even_without_eps():

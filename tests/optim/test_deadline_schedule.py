@@ -16,12 +16,12 @@ from lossnav.optim import deadline_schedule
 def _factors(steps, lr=0.1, **options):
     optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=lr)
     scheduler = deadline_schedule(optimizer, steps, **options)
-    found = []
+    factors = []
     for _ in range(steps):
-        found.append(scheduler.get_last_lr()[0] / lr)
+        factors.append(scheduler.get_last_lr()[0] / lr)
         optimizer.step()
         scheduler.step()
-    return np.array(found)
+    return np.array(factors)
 
 
 MIDDLE = (np.arange(200) + 0.5) / 200
@@ -45,22 +45,22 @@ def test_it_is_tanh():
     ids=["tanh", "flat", "discounted", "charged", "flat and discounted", "squares", "linear", "kernel"],
 )  # fmt: skip
 def test_falling_within_bounds(options):
-    found = _factors(200, **options)
-    assert np.all(np.diff(found) <= 1e-12) and found[0] <= 1 and 0 < found[-1] < 0.5
+    factors = _factors(200, **options)
+    assert np.all(np.diff(factors) <= 1e-12) and factors[0] <= 1 and 0 < factors[-1] < 0.5
 
 
 def test_a_large_charge_makes_it_rise():
     """L3: above c = k/s₊ the rate rises to the deadline, and the largest is the last."""
-    found = _factors(200, terminal=2.0)
-    assert np.all(np.diff(found) > -1e-12) and found[-1] == pytest.approx(1.0) and found[0] < 0.9
+    factors = _factors(200, terminal=2.0)
+    assert np.all(np.diff(factors) > -1e-12) and factors[-1] == pytest.approx(1.0) and factors[0] < 0.9
 
 
 def test_a_kernel_that_falls_as_one_over_u_gives_a_linear_cooldown():
     """κ ∝ 1/u ⇒ linear in the time left (L8), from a plateau."""
-    found = _factors(1000, kind="kernel", kernel=lambda u: 1 / (1e-7 + u), cooldown=0.5)
-    assert np.all(found[:495] == 1.0)
+    factors = _factors(1000, kind="kernel", kernel=lambda u: 1 / (1e-7 + u), cooldown=0.5)
+    assert np.all(factors[:495] == 1.0)
     left = 1 - (np.arange(1000) + 0.5) / 1000
-    np.testing.assert_allclose(found[520:], left[520:] / 0.5, atol=0.02)
+    np.testing.assert_allclose(factors[520:], left[520:] / 0.5, atol=0.02)
 
 
 def test_resumed_in_the_middle_it_is_bit_for_bit_the_same():
@@ -78,7 +78,7 @@ def test_resumed_in_the_middle_it_is_bit_for_bit_the_same():
             scheduler.step()
         return copy.deepcopy(net.state_dict()), scheduler.get_last_lr()
 
-    whole = train(*start(), 58)
+    unbroken = train(*start(), 58)
     net, optimizer, scheduler = start()
     train(net, optimizer, scheduler, 52)
     file = io.BytesIO()
@@ -88,8 +88,8 @@ def test_resumed_in_the_middle_it_is_bit_for_bit_the_same():
     for part, state in zip(again, torch.load(file, weights_only=True), strict=True):
         part.load_state_dict(state)
     resumed = train(*again, 6)
-    assert whole[1] == resumed[1] and whole[1][1] == pytest.approx(5 * whole[1][0])
-    assert all(torch.equal(whole[0][k], resumed[0][k]) for k in whole[0])
+    assert unbroken[1] == resumed[1] and unbroken[1][1] == pytest.approx(5 * unbroken[1][0])
+    assert all(torch.equal(unbroken[0][k], resumed[0][k]) for k in unbroken[0])
 
 
 def test_what_is_refused():

@@ -77,9 +77,9 @@ def gradients(count=300):
 
 @pytest.mark.parametrize("name", PAIRS)
 def test_assumptions_give_the_optimizer(name):
-    rule, made = PAIRS[name]
+    rule, make = PAIRS[name]
     weights = torch.nn.Parameter(torch.tensor(START))
-    optimizer, theta, state = made([weights]), START, rule.init(START)
+    optimizer, theta, state = make([weights]), START, rule.init(START)
     for g in gradients():
         weights.grad = torch.tensor(g)
         optimizer.step()
@@ -93,9 +93,9 @@ def test_assumptions_give_the_optimizer(name):
 @pytest.mark.parametrize("fused", [False, True])
 @pytest.mark.parametrize("name", PAIRS)
 def test_the_generated_optimizer_is_the_optimizer(name, fused):
-    rule, made = PAIRS[name]
+    rule, make = PAIRS[name]
     ours, theirs = (torch.nn.Parameter(torch.tensor(START)) for _ in range(2))
-    generated, optimizer = rule.optimizer([ours], fused=fused), made([theirs])
+    generated, optimizer = rule.optimizer([ours], fused=fused), make([theirs])
     for g in gradients():
         ours.grad = theirs.grad = torch.tensor(g)
         generated.step()
@@ -148,9 +148,9 @@ def test_random_assumptions_generate_the_step_on_arrays(seed):
 def test_a_parameter_without_a_gradient_keeps_its_own_count():
     rule = PAIRS["Adam"][0]
     pairs = [[torch.nn.Parameter(torch.tensor(START)) for _ in range(2)] for _ in range(2)]
-    both = rule.optimizer(pairs[0]), torch.optim.Adam(pairs[1], lr=1e-3)
+    optimizers = rule.optimizer(pairs[0]), torch.optim.Adam(pairs[1], lr=1e-3)
     for n, g in enumerate(gradients(20)):
-        for pair, optimizer in zip(pairs, both, strict=True):
+        for pair, optimizer in zip(pairs, optimizers, strict=True):
             pair[0].grad, pair[1].grad = torch.tensor(g), torch.tensor(g) if n % 3 == 0 else None
             optimizer.step()
     torch.testing.assert_close(pairs[0], pairs[1], rtol=0, atol=1e-14)
@@ -249,8 +249,8 @@ def test_the_regime_of_an_optimizer_with_an_averaged_metric():
     for p, g in zip(weights, ([50.0, 80.0], [100.0, 200.0]), strict=True):
         p.grad = torch.tensor(g, dtype=torch.float64)
     optimizer.step()
-    found = optimizer.regime()  # √(2g²/|g|)
-    assert found.holds and found.quantiles[0] == pytest.approx(10.0) and found.quantiles[-1] == pytest.approx(20.0)
+    regime = optimizer.regime()  # √(2g²/|g|)
+    assert regime.holds and regime.quantiles[0] == pytest.approx(10.0) and regime.quantiles[-1] == pytest.approx(20.0)
 
 
 @pytest.mark.parametrize("name", PAIRS)

@@ -48,19 +48,19 @@ def run_pair(folder: Path) -> Path:
     code = "import sys, distributed_worker as w\nw.main(int(sys.argv[1]), w.Path(sys.argv[2]))"
     pair = [fresh.Running(code, rank, folder) for rank in range(2)]
     for rank, process in enumerate(pair):
-        said = process.wait()
-        (folder / f"log-{rank}").write_text(said.stdout + said.stderr)
-        (folder / f"exit-{rank}").write_text(str(said.returncode))
+        result = process.wait()
+        (folder / f"log-{rank}").write_text(result.stdout + result.stderr)
+        (folder / f"exit-{rank}").write_text(str(result.returncode))
     return folder
 
 
 def lost_each_other(folder: Path) -> bool:
     """Return whether a connection broke, although no check failed by itself and no process crashed."""
     exits = [int((folder / f"exit-{rank}").read_text()) for rank in range(2)]
-    failures = [said for rank in range(2) for said in report(folder, rank).values() if said != "ok"]
-    whole = all(report(folder, rank).keys() == checks().keys() for rank in range(2))
+    failures = [message for rank in range(2) for message in report(folder, rank).values() if message != "ok"]
+    complete = all(report(folder, rank).keys() == checks().keys() for rank in range(2))
     crashed = any(-code in CRASHES for code in exits)
-    return not (whole and not failures) and not crashed and all("gloo" in said for said in failures)
+    return not (complete and not failures) and not crashed and all("gloo" in message for message in failures)
 
 
 def report(folder: Path, rank: int) -> dict[str, str]:
@@ -80,8 +80,8 @@ def logs(folder: Path) -> str:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", checks())
 def test_in_two_processes(name, done):
-    said = [report(done, rank).get(name) for rank in range(2)]
-    assert said == ["ok", "ok"], logs(done)
+    outcomes = [report(done, rank).get(name) for rank in range(2)]
+    assert outcomes == ["ok", "ok"], logs(done)
 
 
 @pytest.mark.parametrize(
@@ -99,8 +99,8 @@ def test_in_two_processes(name, done):
 def test_a_pair_is_started_again_only_where_no_check_failed(reports, exits, again, tmp_path):
     """A number is the share of the checks that went well; a text is how the first one failed."""
     names = list(checks())
-    for rank, (one, code) in enumerate(zip(reports, exits, strict=True)):
-        well = {names[0]: one} if isinstance(one, str) else dict.fromkeys(names[: int(one * len(names))], "ok")
+    for rank, (entry, code) in enumerate(zip(reports, exits, strict=True)):
+        well = {names[0]: entry} if isinstance(entry, str) else dict.fromkeys(names[: int(entry * len(names))], "ok")
         (tmp_path / f"report-{rank}.json").write_text(json.dumps(well))
         (tmp_path / f"exit-{rank}").write_text(str(int(code)))
     assert lost_each_other(tmp_path) is again
@@ -133,15 +133,15 @@ def test_asking_a_fresh_optimizer_for_its_state_leaves_no_trace(name, rate):
     """get_optimizer_state_dict takes a step without rate and gradient, to see what state there is."""
     asked, left = Net(), Net()
     try:
-        one, other = (FRESH[name](model.parameters(), lr=rate) for model in (asked, left))
+        queried, untouched = (FRESH[name](model.parameters(), lr=rate) for model in (asked, left))
     except TypeError:  # a form that fixes its own rate
-        one, other = (FRESH[name](model.parameters()) for model in (asked, left))
+        queried, untouched = (FRESH[name](model.parameters()) for model in (asked, left))
     before = vector(asked)
-    state = get_optimizer_state_dict(asked, one)["state"]
+    state = get_optimizer_state_dict(asked, queried)["state"]
     assert state.keys() == dict(asked.named_parameters()).keys()
-    assert all(float(of_one["step"]) == 0 for of_one in state.values())
+    assert all(float(entry["step"]) == 0 for entry in state.values())
     assert torch.equal(vector(asked), before)
-    for model, optimizer in ((asked, one), (left, other)):
+    for model, optimizer in ((asked, queried), (left, untouched)):
         train(model, optimizer, range(4), how=how(name))
     assert torch.equal(vector(asked), vector(left))
 
@@ -183,16 +183,16 @@ DRAWING = {
 @pytest.mark.parametrize("rule", DRAWING)
 def test_named_parameters_have_the_same_draws_in_any_order_and_company(rule):
     make, how = DRAWING[rule]
-    one, other = Net(), Net()
-    train(one, optimizer := make(one.named_parameters()), range(4), how=how)
-    named = dict(other.named_parameters())
+    model, twin = Net(), Net()
+    train(model, optimizer := make(model.named_parameters()), range(4), how=how)
+    named = dict(twin.named_parameters())
     groups = [{"params": [(name, named[name])]} for name in sorted(named, reverse=True)]
-    train(other, make(groups), range(4), how=how)
-    torch.testing.assert_close(vector(one), vector(other), rtol=1e-11, atol=1e-13)
+    train(twin, make(groups), range(4), how=how)
+    torch.testing.assert_close(vector(model), vector(twin), rtol=1e-11, atol=1e-13)
     assert len({state["index"] for state in optimizer.state.values()}) == len(named)
     unnamed = Net()
     train(unnamed, make(unnamed.parameters()), range(4), how=how)
-    assert (vector(unnamed) - vector(one)).abs().max() > 1e-4
+    assert (vector(unnamed) - vector(model)).abs().max() > 1e-4
 
 
 @pytest.mark.parametrize("rule", DRAWING)
@@ -200,13 +200,13 @@ def test_a_name_that_comes_twice_stands_for_two(rule):
     make, how = DRAWING[rule]
     model, other = Net(), Net()
     optimizer = make([{"params": list(m.named_parameters())} for m in (model, other)])
-    both = torch.nn.ModuleList((model, other))
+    models = torch.nn.ModuleList((model, other))
     if how == "observed":
-        optimizer.observe(sum((p**3).sum() for p in both.parameters()))
+        optimizer.observe(sum((p**3).sum() for p in models.parameters()))
     else:
         with optimizer.sampled():
             assert not torch.equal(vector(model), vector(other))
-    assert len({state["index"] for state in optimizer.state.values()}) == len(list(both.parameters()))
+    assert len({state["index"] for state in optimizer.state.values()}) == len(list(models.parameters()))
 
 
 @pytest.mark.parametrize("rule", DRAWING)

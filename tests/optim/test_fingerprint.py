@@ -45,25 +45,25 @@ def drawn():
             f"Nesterov {seed}", lambda p, lr=lr, b=b1: o.SGD(p, lr, b, nesterov=True), "a filter and the gradient",
             "constant", beta1=b1, share=1 - b1, gain=lr / (1 - b1),
         )  # fmt: skip
-        both = {"betas": (b1, b2)}
+        betas = {"betas": (b1, b2)}
         yield case(
-            f"Adam {seed}", lambda p, lr=lr, more=both: o.Adam(p, lr, **more),
+            f"Adam {seed}", lambda p, lr=lr, more=betas: o.Adam(p, lr, **more),
             "a filter over a power of an average of g²", "bias-corrected", beta1=b1, beta2=b2, power=0.5, gain=lr,
         )  # fmt: skip
         yield case(
-            f"Adam, L2 {seed}", lambda p, more=both, wd=wd: o.Adam(p, weight_decay=wd, **more),
+            f"Adam, L2 {seed}", lambda p, more=betas, wd=wd: o.Adam(p, weight_decay=wd, **more),
             "a filter over a power of an average of g²", "bias-corrected", "coupled", beta1=b1, decay_rate=wd,
         )  # fmt: skip
         yield case(
-            f"AdamW {seed}", lambda p, lr=lr, more=both, wd=wd: o.AdamW(p, lr, weight_decay=wd, **more),
+            f"AdamW {seed}", lambda p, lr=lr, more=betas, wd=wd: o.AdamW(p, lr, weight_decay=wd, **more),
             "a filter over a power of an average of g²", "bias-corrected", "decoupled", beta2=b2, decay_rate=lr * wd,
         )  # fmt: skip
         yield case(
-            f"AMSGrad {seed}", lambda p, more=both: o.Adam(p, amsgrad=True, **more),
+            f"AMSGrad {seed}", lambda p, more=betas: o.Adam(p, amsgrad=True, **more),
             "a filter over a power of the largest average of g²", "bias-corrected", beta1=b1, beta2=b2,
         )  # fmt: skip
         yield case(
-            f"NAdam {seed}", lambda p, more=both: o.NAdam(p, **more),
+            f"NAdam {seed}", lambda p, more=betas: o.NAdam(p, **more),
             "a filter and the gradient over a power of an average of g²", None, beta1=b1, beta2=b2, power=0.5,
         )  # fmt: skip
         slow = round(1 - (1 - b2) / 20, 5)
@@ -93,7 +93,7 @@ def drawn():
             floor=np.log10(1e-6 * lr**2),  # of large gradients the rate and ε are one number
         )  # fmt: skip
         yield case(
-            f"Adamax {seed}", lambda p, lr=lr, more=both: o.Adamax(p, lr, **more),
+            f"Adamax {seed}", lambda p, lr=lr, more=betas: o.Adamax(p, lr, **more),
             "a filter over a power of a maximum of |g|", "numerator corrected", beta1=b1, beta2=b2, gain=lr,
         )  # fmt: skip
         yield case(
@@ -120,33 +120,33 @@ def drawn():
 
 @pytest.mark.parametrize(("make", "law", "rate", "decay", "numbers"), list(drawn()))
 def test_torchs_optimizers_are_read_with_their_numbers(make, law, rate, decay, numbers):
-    seen = ln.fingerprint(make, timed=False)
-    assert (seen.law, seen.rate, seen.decay) == (law, rate or seen.rate, decay), str(seen)
+    reading = ln.fingerprint(make, timed=False)
+    assert (reading.law, reading.rate, reading.decay) == (law, rate or reading.rate, decay), str(reading)
     rough = 0.02 if "singular" in law else 1e-4
     wanted = {**numbers, "decay_rate": numbers.get("decay_rate", 0.0)}
-    found = {name: seen.numbers.get(name, seen.decay_rate) for name in wanted}
+    found = {name: reading.numbers.get(name, reading.decay_rate) for name in wanted}
     assert found == pytest.approx(wanted, rel=rough, abs=rough)
-    assert seen.deterministic and not seen.closure and not seen.refused
-    assert seen.symmetries["sign"] < 1e-9
+    assert reading.deterministic and not reading.closure and not reading.refused
+    assert reading.symmetries["sign"] < 1e-9
 
 
 @pytest.mark.parametrize(
     ("kind", "why"), [("LBFGS", "called 20 times in a step, at weights up to"), ("SparseAdam", "not support dense")]
 )
 def test_what_is_no_function_of_a_gradient_is_refused_with_what_it_did(kind, why):
-    seen = ln.fingerprint(getattr(torch.optim, kind))
-    assert why in seen.refused and str(seen) == f"refused: {seen.refused}" and not seen.law
+    reading = ln.fingerprint(getattr(torch.optim, kind))
+    assert why in reading.refused and str(reading) == f"refused: {reading.refused}" and not reading.law
     with pytest.raises(ValueError, match="no steps to draw"):
-        seen.plot()
+        reading.plot()
 
 
 def test_the_name_of_a_class_says_nothing():
     class Lion(torch.optim.SGD):
         """No lion."""
 
-    seen = ln.fingerprint(lambda p: Lion(p, 0.1), timed=False)
-    assert str(seen) == "gradient descent"
-    assert seen == ln.fingerprint(lambda p: torch.optim.SGD(p, 0.1))  # its cost is no part of what it is
+    reading = ln.fingerprint(lambda p: Lion(p, 0.1), timed=False)
+    assert str(reading) == "gradient descent"
+    assert reading == ln.fingerprint(lambda p: torch.optim.SGD(p, 0.1))  # its cost is no part of what it is
 
 
 class Signs(torch.optim.Optimizer):
@@ -166,9 +166,9 @@ class Signs(torch.optim.Optimizer):
 
 @pytest.mark.parametrize("betas", [(0.9, 0.99), (0.85, 0.85), (0.6, 0.95)])
 def test_signs_of_a_filter_are_read_by_what_turns_them(betas):
-    seen = ln.fingerprint(lambda p: Signs(p, betas), timed=False)
-    assert seen.law == "the sign of a filter" and seen.rate == "constant" and seen.gradient_degree == 0
-    assert [seen.numbers["beta1"], seen.numbers["beta2"]] == pytest.approx(betas, abs=1e-3)
+    reading = ln.fingerprint(lambda p: Signs(p, betas), timed=False)
+    assert reading.law == "the sign of a filter" and reading.rate == "constant" and reading.gradient_degree == 0
+    assert [reading.numbers["beta1"], reading.numbers["beta2"]] == pytest.approx(betas, abs=1e-3)
 
 
 class Powers(Signs):
@@ -205,17 +205,17 @@ def test_a_law_is_judged_on_gradients_that_it_was_not_fitted_to():
 
 
 def test_bytes_are_those_of_the_averages_and_the_response_is_the_filter():
-    seen = ln.fingerprint(lambda p: torch.optim.SGD(p, 0.1, momentum=0.5), timed=False)
-    assert seen.state_bytes == pytest.approx(4.0, abs=0.01)
+    reading = ln.fingerprint(lambda p: torch.optim.SGD(p, 0.1, momentum=0.5), timed=False)
+    assert reading.state_bytes == pytest.approx(4.0, abs=0.01)
     assert ln.fingerprint(torch.optim.Adam, timed=False).state_bytes == pytest.approx(8.0, abs=0.01)
     on = [0.1 * sum(0.5**k for k in range(n)) for n in range(1, 21)]
     off = [on[-1] * 0.5**n for n in range(1, 21)]
-    assert seen.response == pytest.approx([*on, *off], rel=1e-9)
-    axes = seen.plot()
+    assert reading.response == pytest.approx([*on, *off], rel=1e-9)
+    axes = reading.plot()
     assert len(axes.lines[0].get_xdata()) == 40
     plt.close(axes.figure)
-    json.dumps(seen.to_dict())
-    assert list(seen.to_frame()["response"]) == list(seen.response)
+    json.dumps(reading.to_dict())
+    assert list(reading.to_frame()["response"]) == list(reading.response)
 
 
 class Drawn(Signs):
@@ -243,8 +243,8 @@ def test_the_cost_is_measured_only_if_asked():
 
 
 def test_ours_are_read_as_what_they_derive():
-    seen = ln.fingerprint(lambda p: ln.optim.Ballistic(p, lr=0.01, beta=0.99, bias_correction=True), timed=False)
-    assert seen.law == "the gradient over a power of an average of g²" and seen.numbers["power"] == pytest.approx(0.5)
+    ours = ln.fingerprint(lambda p: ln.optim.Ballistic(p, lr=0.01, beta=0.99, bias_correction=True), timed=False)
+    assert ours.law == "the gradient over a power of an average of g²" and ours.numbers["power"] == pytest.approx(0.5)
 
 
 @pytest.mark.parametrize(("given", "words"), [({"make_optimizer": 3}, "make_optimizer"), ({"timed": 1}, "timed = 1")])

@@ -54,11 +54,11 @@ def test_neither_threads_nor_cuts_between_tensors_change_a_bit(kernel, threads):
         return torch.cat([p.detach() for p in parameters])
 
     before = torch.get_num_threads()
-    whole = run([100_003])
+    expected = run([100_003])
     try:
         torch.set_num_threads(threads)
-        assert torch.equal(run([100_003]), whole)
-        assert torch.equal(run([1, 0, 70_001, 17, 29_984]), whole)
+        assert torch.equal(run([100_003]), expected)
+        assert torch.equal(run([1, 0, 70_001, 17, 29_984]), expected)
     finally:
         torch.set_num_threads(before)
 

@@ -134,16 +134,16 @@ def walk(make, change):
 def test_what_changes_between_steps_is_seen(kernel, monkeypatch, name, change):
     repeated = walk(RULES[name], change)
     monkeypatch.setattr(_fused, "again", lambda rule, group: False)
-    for one, other in zip(repeated, walk(RULES[name], change), strict=True):
-        assert torch.equal(one, other)
+    for cached, fresh in zip(repeated, walk(RULES[name], change), strict=True):
+        assert torch.equal(cached, fresh)
 
 
 @pytest.mark.parametrize("name", RULES)
 def test_ordinary_steps_are_repeats(kernel, monkeypatch, name):
-    seen, again = [], _fused.again
-    monkeypatch.setattr(_fused, "again", lambda rule, group: seen.append(again(rule, group)) or seen[-1])
+    answers, again = [], _fused.again
+    monkeypatch.setattr(_fused, "again", lambda rule, group: answers.append(again(rule, group)) or answers[-1])
     walk(RULES[name], nothing)
-    assert seen == [False] + 7 * [True]
+    assert answers == [False] + 7 * [True]
 
 
 def test_a_state_that_was_replaced_is_let_go(kernel):

@@ -153,7 +153,7 @@ def counting_compiler(tmp_path, monkeypatch):
 @pytest.mark.slow
 def test_processes_that_build_at_once_leave_one_build_for_all(kernel, fresh, tmp_path, monkeypatch):
     log = counting_compiler(tmp_path, monkeypatch)
-    crowd = [one.wait() for one in [processes.Running(PROCESS) for _ in range(2)]]
+    crowd = [running.wait() for running in [processes.Running(PROCESS) for _ in range(2)]]
     assert [process.returncode for process in crowd] == [0, 0] and len({process.stdout for process in crowd}) == 1
     (build,) = fresh.iterdir()
     calls = log.read_text()

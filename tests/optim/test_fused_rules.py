@@ -107,7 +107,7 @@ def walk(make, options, dtype, fused):
 @pytest.mark.parametrize("make", [Belief, Navigator])
 def test_no_option_costs_accuracy(make):
     """In float32 the kernel is as near to the float64 result as the list operations are, a factor three allowed."""
-    seen = 0
+    checked = 0
     for rule, options in cases():
         if rule is not make:
             continue
@@ -115,5 +115,5 @@ def test_no_option_costs_accuracy(make):
         plain, fused = (walk(rule, options, torch.float32, fused=f) for f in (False, True))
         bound = 3 * (plain - exact).abs().max() + torch.finfo(torch.float32).eps * exact.abs().max()
         assert (fused - exact).abs().max() <= bound, options
-        seen += 1
-    assert seen == 48
+        checked += 1
+    assert checked == 48

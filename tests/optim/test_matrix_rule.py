@@ -47,11 +47,11 @@ def test_steps_are_those_of_the_curvature_of_all_weights_with_all(curvature, opt
     """The reference writes C out, D × D, and takes its root by eigenvalues."""
     for shape in SHAPES:
         gradients = noise(16, *shape)
-        both = [
+        paths = [
             driven(make, gradients, lr=0.01, curvature=curvature, **{"every": 5, **options})
             for make in (BallisticMatrix, BallisticMatrixReference)
         ]
-        torch.testing.assert_close(*both, rtol=0, atol=1e-7 if "polar" in (curvature, options.get("long")) else 1e-10)
+        torch.testing.assert_close(*paths, rtol=0, atol=1e-7 if "polar" in (curvature, options.get("long")) else 1e-10)
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=lambda o: ", ".join(o) or "default")
@@ -108,18 +108,18 @@ def test_the_bound_makes_shorter_steps_by_a_root_of_the_number_of_weights():
 
 def test_without_a_basis_it_is_belief():
     gradients = noise(10, 5, 6)
-    found = driven(BallisticMatrix, gradients, lr=0.1, max_dim=4)
-    torch.testing.assert_close(found, driven(Belief, gradients, lr=0.1, betas=(0.9, 0.99), eps=0.0), rtol=0, atol=1e-12)
+    path = driven(BallisticMatrix, gradients, lr=0.1, max_dim=4)
+    torch.testing.assert_close(path, driven(Belief, gradients, lr=0.1, betas=(0.9, 0.99), eps=0.0), rtol=0, atol=1e-12)
 
 
 def test_a_long_side_may_make_a_matrix_polar_and_leaves_the_others_as_they_are():
     gradients, short = noise(8, 3, 9), noise(8, 4, 5)
     options = {"lr": 0.1, "max_dim": 5, "curvature": "eigenbasis"}
-    found, polar = (driven(BallisticMatrix, gradients, **{**options, name: "polar"}) for name in ("long", "curvature"))
-    assert torch.equal(found, polar)
-    both = [driven(BallisticMatrix, short, **options, long=long) for long in ("polar", "identity")]
-    assert torch.equal(*both)
-    assert not torch.allclose(found, driven(BallisticMatrix, gradients, **options, long="identity"))
+    path, polar = (driven(BallisticMatrix, gradients, **{**options, name: "polar"}) for name in ("long", "curvature"))
+    assert torch.equal(path, polar)
+    paths = [driven(BallisticMatrix, short, **options, long=long) for long in ("polar", "identity")]
+    assert torch.equal(*paths)
+    assert not torch.allclose(path, driven(BallisticMatrix, gradients, **options, long="identity"))
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
@@ -137,9 +137,9 @@ def test_gradients_of_low_rank_dead_inputs_and_a_late_start_do_no_harm(curvature
 @pytest.mark.parametrize("curvature", CURVATURES)
 def test_a_convolution_is_the_matrix_of_its_flattened_kernels(curvature):
     gradients = noise(12, 4, 3, 2, 2)
-    found = driven(BallisticMatrix, gradients, lr=0.1, curvature=curvature)
+    path = driven(BallisticMatrix, gradients, lr=0.1, curvature=curvature)
     flat = driven(BallisticMatrix, gradients.flatten(2), lr=0.1, curvature=curvature)
-    assert torch.equal(found.flatten(2), flat)
+    assert torch.equal(path.flatten(2), flat)
 
 
 @pytest.mark.parametrize("shape", [(16, 16), (8, 40), (40, 8), (1, 5)])
@@ -163,10 +163,10 @@ def test_an_iterated_root_is_nearly_the_exact_one_and_matrices_of_one_shape_do_n
     ):
         weights = [0.1 * 0.9**past / (1 - 0.9**3) for past in range(3)]
         length = (max(shape) * sum(w * w for w in weights)) ** 0.5
-        for found in others:
-            values = torch.linalg.svdvals(found) / length
+        for move in others:
+            values = torch.linalg.svdvals(move) / length
             assert values.min() > 0.83 and values.max() < 1.17
-            assert torch.linalg.matrix_norm(found - exact, 2) / length < 0.17
+            assert torch.linalg.matrix_norm(move - exact, 2) / length < 0.17
         torch.testing.assert_close(*others, rtol=0, atol=0.02 * length)
 
 

@@ -84,18 +84,18 @@ def test_a_long_step_is_newtons():
 
 def hessian_diagonal(model, step):
     """Each second derivative by itself, from central differences of gradients."""
-    point, found = vector(model).clone(), []
+    point, diagonal = vector(model).clone(), []
     for i in range(len(point)):
-        slopes = []
+        partials = []
         for sign in (1, -1):
             shifted = point.clone()
             shifted[i] += sign * 1e-5
             torch.nn.utils.vector_to_parameters(shifted, model.parameters())
             grads = torch.autograd.grad(loss(model, step), list(model.parameters()))
-            slopes.append(torch.cat([g.flatten() for g in grads])[i].item())
-        found.append((slopes[0] - slopes[1]) / 2e-5)
+            partials.append(torch.cat([g.flatten() for g in grads])[i].item())
+        diagonal.append((partials[0] - partials[1]) / 2e-5)
     torch.nn.utils.vector_to_parameters(point, model.parameters())
-    return torch.tensor(found, dtype=torch.float64)
+    return torch.tensor(diagonal, dtype=torch.float64)
 
 
 def observed(optimizer, model):
@@ -111,11 +111,11 @@ def test_hutchinson_finds_the_diagonal_of_the_hessian():
         optimizer = Navigator(model.parameters(), curvature="hutchinson", beta=0.0, probes=100, seed=seed)
         optimizer.observe(loss(model, 0))
         rounds.append(observed(optimizer, model))
-    found = torch.stack(rounds)
-    error = found.std(0) / 4
-    assert ((found.mean(0) - exact).abs() < 5 * error + 1e-7).all()
+    estimates = torch.stack(rounds)
+    error = estimates.std(0) / 4
+    assert ((estimates.mean(0) - exact).abs() < 5 * error + 1e-7).all()
     assert error.max() < 0.1 * exact.abs().max()
-    assert torch.corrcoef(torch.stack([found.mean(0), exact]))[0, 1] > 0.99
+    assert torch.corrcoef(torch.stack([estimates.mean(0), exact]))[0, 1] > 0.99
 
 
 def test_on_a_diagonal_hessian_one_probe_is_exact():
@@ -126,36 +126,36 @@ def test_on_a_diagonal_hessian_one_probe_is_exact():
 
 
 def test_observing_equals_a_backward_pass_that_keeps_its_graph():
-    one, other = network(), network()
+    model, twin = network(), network()
     options = {"lr": 0.1, "gamma": 1.0, "curvature": "hutchinson", "beta": 0.9, "probes": 2, "seed": 4}
-    first, second = Navigator(one.parameters(), **options), Navigator(other.parameters(), **options)
+    first, second = Navigator(model.parameters(), **options), Navigator(twin.parameters(), **options)
     for step in range(6):
         first.zero_grad()
-        value = loss(one, step)
+        value = loss(model, step)
         first.observe(value)
         value.backward()
         first.step()
         second.zero_grad()
-        loss(other, step).backward(create_graph=True)
+        loss(twin, step).backward(create_graph=True)
         second.step()
-    torch.testing.assert_close(vector(one), vector(other), rtol=1e-12, atol=1e-14)
+    torch.testing.assert_close(vector(model), vector(twin), rtol=1e-12, atol=1e-14)
 
 
 def test_a_closure_may_keep_its_graph():
-    one, other = network(), network()
+    model, twin = network(), network()
     options = {"curvature": "hutchinson", "gamma": 1.0}
-    first, second = Navigator(one.parameters(), **options), Navigator(other.parameters(), **options)
+    first, second = Navigator(model.parameters(), **options), Navigator(twin.parameters(), **options)
 
     def closure():
         first.zero_grad()
-        value = loss(one, 0)
+        value = loss(model, 0)
         value.backward(create_graph=True)
         return value
 
-    assert first.step(closure).item() == loss(other, 0).item()
-    loss(other, 0).backward(create_graph=True)
+    assert first.step(closure).item() == loss(twin, 0).item()
+    loss(twin, 0).backward(create_graph=True)
     second.step()
-    assert torch.equal(vector(one), vector(other))
+    assert torch.equal(vector(model), vector(twin))
 
 
 def test_no_gradient_keeps_its_graph_after_the_step():
@@ -163,12 +163,12 @@ def test_no_gradient_keeps_its_graph_after_the_step():
     model = network()
     optimizer = Navigator(model.parameters(), curvature="hutchinson")
     loss(model, 0).backward(create_graph=True)
-    seen = [weakref.ref(p.grad) for p in model.parameters()]
+    grad_refs = [weakref.ref(p.grad) for p in model.parameters()]
     optimizer.step()
     assert not any(p.grad.requires_grad for p in model.parameters())
     optimizer.zero_grad()
     gc.collect()
-    assert all(ref() is None for ref in seen)
+    assert all(ref() is None for ref in grad_refs)
 
 
 def test_without_a_graph_the_error_says_what_to_do():
@@ -259,10 +259,10 @@ def test_below_the_last_minimiser_the_curvature_is_held(gamma, eta_k, dtype):
 
 def test_a_curvature_of_the_wrong_shape_is_named():
     model = network()
-    for wrong, said in ((lambda p, g: p.sum(), r"shape \(\)"), (lambda p, g: None, "None")):
+    for wrong, text in ((lambda p, g: p.sum(), r"shape \(\)"), (lambda p, g: None, "None")):
         optimizer = Navigator(model.parameters(), curvature=wrong)
         loss(model, 0).backward()
-        with pytest.raises(ValueError, match=rf"curvature returned {said} for a parameter of shape \(7, 5\)"):
+        with pytest.raises(ValueError, match=rf"curvature returned {text} for a parameter of shape \(7, 5\)"):
             optimizer.step()
 
 

@@ -42,7 +42,7 @@ CHECKPOINTED = (torch.float64, torch.bfloat16)
 @pytest.fixture(scope="module")
 def resumed(tmp_path_factory):
     """Twenty steps of every row: in one go, and with the last ten in a process that knows only the checkpoint."""
-    folder, whole = tmp_path_factory.mktemp("checkpoints"), {}
+    folder, results = tmp_path_factory.mktemp("checkpoints"), {}
     for i, (row, dtype) in enumerate(product(ROWS, CHECKPOINTED)):
         model = network(dtype=dtype)
         optimizer = row(model.parameters())
@@ -50,10 +50,10 @@ def resumed(tmp_path_factory):
         saved = {"model": model.state_dict(), "optimizer": optimizer.state_dict(), "row": row.name, "dtype": dtype}
         torch.save(saved, folder / f"{i}.checkpoint")
         advance(model, optimizer, range(10, 20))
-        whole[row.name, dtype] = (model.state_dict(), optimizer.state_dict(), folder / f"{i}.result")
+        results[row.name, dtype] = (model.state_dict(), optimizer.state_dict(), folder / f"{i}.result")
     done = fresh.run("import sys, optim_problem\noptim_problem.resume_all(sys.argv[1])", folder)
     assert done.returncode == 0, done.stderr
-    return whole
+    return results
 
 
 @pytest.mark.slow
@@ -86,14 +86,14 @@ def test_groups_go_their_own_way(rule):
     """Two groups with different options equal two optimizers, one for each."""
     together, apart = network(), network()
     groups = list(zip((0, 2), rule.family.groups, strict=True))
-    one = rule([{"params": together[i].parameters(), **options} for i, options in groups], **rule.sober)
-    two = [rule(apart[i].parameters(), **{**rule.sober, **options}) for i, options in groups]
+    joint = rule([{"params": together[i].parameters(), **options} for i, options in groups], **rule.sober)
+    separate = [rule(apart[i].parameters(), **{**rule.sober, **options}) for i, options in groups]
     for step in range(8):
-        advance(together, one, [step])
-        for optimizer in two:
+        advance(together, joint, [step])
+        for optimizer in separate:
             optimizer.zero_grad()
         loss(apart, step).backward()
-        for optimizer in two:
+        for optimizer in separate:
             optimizer.step()
     assert torch.equal(vector(together), vector(apart))
 
@@ -307,10 +307,10 @@ def test_loading_a_state_copies_it(rule):
     advance(model, optimizer, range(3))
     saved, before = optimizer.state_dict(), copy.deepcopy(optimizer.state_dict())
     twin = network()
-    other = rule(twin.parameters())
-    other.load_state_dict(saved)
-    advance(twin, other, range(3, 5))
-    assert all(state["step"] == 5 for state in other.state.values())
+    twin_optimizer = rule(twin.parameters())
+    twin_optimizer.load_state_dict(saved)
+    advance(twin, twin_optimizer, range(3, 5))
+    assert all(state["step"] == 5 for state in twin_optimizer.state.values())
     assert_same_bits(saved, before)
     assert_same_bits(optimizer.state_dict(), before)
 

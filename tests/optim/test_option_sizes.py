@@ -69,11 +69,11 @@ def test_a_large_discount_of_a_signed_curvature_overflows_nowhere(impl):
     rule.step()
     h = 0.1 + p.grad + 1e-8  # γ = ηk: S = lr·ηk/γ = 1
     torch.testing.assert_close(p.detach(), 1 + torch.expm1(-h) * p.grad / h, rtol=1e-12, atol=0)
-    still = torch.nn.Parameter(torch.ones(3, dtype=torch.float64))
-    rule = optim.Navigator([still], gamma=1e10, eta_k=1e-300, negative="signed", curvature=steepness, **impl)
-    still.grad = p.grad.clone()
+    unmoved = torch.nn.Parameter(torch.ones(3, dtype=torch.float64))
+    rule = optim.Navigator([unmoved], gamma=1e10, eta_k=1e-300, negative="signed", curvature=steepness, **impl)
+    unmoved.grad = p.grad.clone()
     rule.step()
-    assert torch.equal(still.detach(), torch.ones(3, dtype=torch.float64))
+    assert torch.equal(unmoved.detach(), torch.ones(3, dtype=torch.float64))
 
 
 @pytest.mark.parametrize(("dtype", "largest"), [(torch.float32, 1e30), (torch.float64, 1e150), (torch.bfloat16, 1e30)])

@@ -187,11 +187,11 @@ def test_published_shampoo_is_ballistic_for_the_bound_of_its_sums(collection):
     """On random gradients, of full rank after a few: L and R begin at ε."""
     eps, theirs = 1e-2, torch.nn.Parameter(torch.zeros((3, 4), dtype=torch.float64))
     optimizer = collection.Shampoo([theirs], lr=0.1, matrix_eps=eps)
-    reading, (one, other) = ln.explain(optimizer)[0], (eps * np.eye(n) for n in theirs.shape)
+    reading, (L, R) = ln.explain(optimizer)[0], (eps * np.eye(n) for n in theirs.shape)
     assert "L^½ ⊗ R^½" in reading.assumptions and reading.rule is None
     for g in gradients(12, (3, 4)):
-        one, other = one + g @ g.T, other + g.T @ g
-        wanted = 0.1 * ballistic_step(g, bound(one, other))
+        L, R = L + g @ g.T, R + g.T @ g
+        wanted = 0.1 * ballistic_step(g, bound(L, R))
         np.testing.assert_allclose(stepped(theirs, optimizer, g), wanted, rtol=0, atol=1e-8)
     assert "steps" in ln.explain(collection.Shampoo([theirs], lr=0.1, momentum=0.9))[0].why
 
@@ -202,11 +202,11 @@ def test_a_shampoo_with_averages_is_ballistic_for_their_bound(collection):
         [theirs], lr=0.1, betas=(0.0, beta), preconditioning_compute_steps=1, start_preconditioning_step=1,
         graft_type=0, nesterov=False, use_svd=True, matrix_eps=eps, shape_interpretation=False,
     )  # fmt: skip
-    one, other = (eps * np.eye(n) for n in theirs.shape)
+    L, R = (eps * np.eye(n) for n in theirs.shape)
     assert "averages" in ln.explain(optimizer)[0].assumptions
     for g in gradients(12, (3, 4)):
-        one, other = beta * one + (1 - beta) * g @ g.T, beta * other + (1 - beta) * g.T @ g
-        wanted = 0.1 * ballistic_step(g, bound(one, other))
+        L, R = beta * L + (1 - beta) * g @ g.T, beta * R + (1 - beta) * g.T @ g
+        wanted = 0.1 * ballistic_step(g, bound(L, R))
         np.testing.assert_allclose(stepped(theirs, optimizer, g), wanted, rtol=0, atol=1e-8)
 
 
@@ -338,9 +338,9 @@ def test_adagrad_is_a_discounted_plan_under_the_metric_of_the_sum():
 
 def test_adamws_second_reading_keeps_the_decay_and_less_of_the_gradient():
     w = 0.01
-    for V, kept in ((1e-4, 0.618034), (1.0, 0.995), (100.0, 0.9995)):
+    for V, expected in ((1e-4, 0.618034), (1.0, 0.995), (100.0, 0.9995)):
         j, share = second_reading(w, V)
-        assert share == pytest.approx(kept, abs=6e-5)
+        assert share == pytest.approx(expected, abs=6e-5)
         rule = ln.derive(ln.Objective(drift=ln.drifts.weight_decay(j)), curvature=ln.assume.Known([[V]]), dt=1.0)
         theta = np.array([1.0])
         assert rule([0.0], rule.init(theta), theta)[0] == pytest.approx(-w, rel=1e-12)
@@ -477,17 +477,17 @@ def test_shampoos_reading_is_its_two_roots(collection):
     assert "fit='bound'" in reading.assumptions and reading.rule is None  # sums
     curvature = ln.assume.Kronecker(b2, "bound", every=1, watch=1)
     rule = ln.derive(ln.Objective(), belief=ln.assume.Filter(b1), curvature=curvature, dt=lr)
-    state, mean, one, other = rule.init(np.zeros((2, 2))), *np.zeros((3, 2, 2))
+    state, mean, L, R = rule.init(np.zeros((2, 2))), *np.zeros((3, 2, 2))
     for k in range(30):
         size = rng.uniform(0.5, 2.0)  # row and column norms that differ, products that stay diagonal
         g = left @ (size * np.array([[3.0, 0.0], [0.0, 1.0]] if k % 2 == 0 else [[0.0, 2.0], [0.5, 0.0]])) @ right.T
         step, state = rule(g, state, np.zeros((2, 2)))
         if k == 0:
             continue  # the first gradient finds the bases
-        mean, one, other = b1 * mean + (1 - b1) * g, b2 * one + (1 - b2) * g @ g.T, b2 * other + (1 - b2) * g.T @ g
+        mean, L, R = b1 * mean + (1 - b1) * g, b2 * L + (1 - b2) * g @ g.T, b2 * R + (1 - b2) * g.T @ g
         if k > 4:
             share = 1 - b2**k
-            wanted = -lr / (1 - b1**k) * root(one / share, -0.25) @ mean @ root(other / share, -0.25)
+            wanted = -lr / (1 - b1**k) * root(L / share, -0.25) @ mean @ root(R / share, -0.25)
             np.testing.assert_allclose(step, wanted, rtol=2e-3, atol=1e-4)  # the rule has a floor of 1e-3
 
 
@@ -520,10 +520,10 @@ def test_muons_own_polynomial_keeps_the_directions_and_misses_the_lengths_by_a_t
     theta.grad = torch.tensor(g)
     optimizer.step()
     u, _, vt = np.linalg.svd(g, full_matrices=False)
-    seen = -u.T @ theta.detach().numpy() @ vt.T
-    assert np.abs(seen - np.diag(np.diag(seen))).max() < 0.03
-    assert np.diag(seen).min() > 0.65 and np.diag(seen).max() < 1.17
-    assert np.abs(np.diag(seen) - 1).max() > 0.1
+    in_bases = -u.T @ theta.detach().numpy() @ vt.T
+    assert np.abs(in_bases - np.diag(np.diag(in_bases))).max() < 0.03
+    assert np.diag(in_bases).min() > 0.65 and np.diag(in_bases).max() < 1.17
+    assert np.abs(np.diag(in_bases) - 1).max() > 0.1
 
 
 def test_a_metric_of_two_factors_and_a_long_step_on_them_are_k_fac():

@@ -43,16 +43,16 @@ CASES = [(rule, literal, options) for rule, (literal, given) in WALKED.items() f
 @pytest.mark.parametrize(("rule", "literal", "options"), CASES, ids=lambda x: getattr(x, "__name__", str(x)))
 def test_fast_equals_reference_step_by_step(rule, literal, options):
     fast, plain = network(), network()
-    one, other = (make(m.parameters(), **{"lr": 0.01, **options}) for make, m in ((rule, fast), (literal, plain)))
+    ours, theirs = (make(m.parameters(), **{"lr": 0.01, **options}) for make, m in ((rule, fast), (literal, plain)))
     for step in range(50):
-        advance(fast, one, [step])
-        advance(plain, other, [step])
+        advance(fast, ours, [step])
+        advance(plain, theirs, [step])
         torch.testing.assert_close(vector(fast), vector(plain), rtol=1e-11, atol=1e-12)
         with torch.no_grad():  # from one place again: long steps multiply what rounding has left
             for p, q in zip(fast.parameters(), plain.parameters(), strict=True):
                 q.copy_(p)
     for p, q in zip(fast.parameters(), plain.parameters(), strict=True):
-        found, expected = dict(one.state[p]), dict(other.state[q])
+        found, expected = dict(ours.state[p]), dict(theirs.state[q])
         if options.get("maximize") and "m" in found:  # uphill ours averages −g
             expected["m"] = -expected["m"]
         torch.testing.assert_close(found, expected, rtol=1e-9, atol=1e-13)

@@ -49,20 +49,20 @@ def test_the_state_of_adam_is_gone_on_with(theirs, decay, ours):
     model = network(dtype=dtype)
     adam = getattr(torch.optim, kind)(model.parameters(), **LIKE_ADAM, weight_decay=decay)
     advance(model, adam, range(10))
-    other = network(dtype=dtype)
-    other.load_state_dict(model.state_dict())
+    twin = network(dtype=dtype)
+    twin.load_state_dict(model.state_dict())
     saved, before = adam.state_dict(), copy.deepcopy(adam.state_dict())
-    rule = ours(other.parameters()) if ours is optim.Belief else ours(other.parameters(), weight_decay=decay)
+    rule = ours(twin.parameters()) if ours is optim.Belief else ours(twin.parameters(), weight_decay=decay)
     rule.load_state_dict(saved)
     assert str(saved) == str(before)
-    for p, q in zip(other.parameters(), model.parameters(), strict=True):
+    for p, q in zip(twin.parameters(), model.parameters(), strict=True):
         assert rule.state[p]["step"] == 10 and torch.equal(rule.state[p]["m"], adam.state[q]["exp_avg"].to(wide))
-    advance(other, rule, range(10, 20))
+    advance(twin, rule, range(10, 20))
     advance(model, adam, range(10, 20))
     if half:  # Adam's averages are rounded to bfloat16 in each step, ours are not
-        assert (vector(other) - vector(model)).abs().max() < 0.05
+        assert (vector(twin) - vector(model)).abs().max() < 0.05
     else:
-        torch.testing.assert_close(vector(other), vector(model), rtol=1e-11, atol=1e-12)
+        torch.testing.assert_close(vector(twin), vector(model), rtol=1e-11, atol=1e-12)
 
 
 def test_what_adamw_has_not_keeps_what_it_was_given():
@@ -119,12 +119,12 @@ PAIRS = [
 @pytest.mark.parametrize(("theirs", "ours"), PAIRS)
 def test_the_state_of_another_optimizer_is_refused_by_name(theirs, ours):
     model = network()
-    other, rule = OTHERS[theirs](model.parameters()), OTHERS[ours](model.parameters())
-    advance(model, other, range(2))
+    foreign, rule = OTHERS[theirs](model.parameters()), OTHERS[ours](model.parameters())
+    advance(model, foreign, range(2))
     advance(model, rule, range(2))
     before = copy.deepcopy(rule.state_dict())
     with pytest.raises(ValueError, match=r"^state_dict .*but it must be"):
-        rule.load_state_dict(other.state_dict())
+        rule.load_state_dict(foreign.state_dict())
     assert str(rule.state_dict()) == str(before)
 
 
@@ -132,8 +132,8 @@ def test_the_state_of_another_derived_rule_is_refused():
     """The one remembers m and v, the other m alone."""
     model = network()
     descent = ln.explain(torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=0.1, momentum=0.9))[0].rule
-    one, other = derived(model.parameters()), descent.optimizer(model.parameters())
-    for rule, saved in ((one, other), (other, one)):
+    first, second = derived(model.parameters()), descent.optimizer(model.parameters())
+    for rule, saved in ((first, second), (second, first)):
         advance(model, saved, range(2))
         with pytest.raises(ValueError, match=r"^state_dict remembers .* of a parameter, but it must be one of Derived"):
             rule.load_state_dict(saved.state_dict())
@@ -284,12 +284,12 @@ def test_a_table_that_is_left_moves_as_with_adam_and_as_a_matrix_runs_away():
 
 
 def test_what_is_left_is_a_belief():
-    one, other = network(), network()
-    left = optim.BallisticMatrix([{"params": one.parameters(), "curvature": "diagonal"}], lr=0.01, betas=(0.9, 0.99))
-    belief = optim.Belief(other.parameters(), lr=0.01, betas=(0.9, 0.99), eps=0.0, foreach=True)
-    advance(one, left, range(10))
-    advance(other, belief, range(10))
-    torch.testing.assert_close(vector(one), vector(other), rtol=1e-12, atol=1e-14)
+    model, twin = network(), network()
+    left = optim.BallisticMatrix([{"params": model.parameters(), "curvature": "diagonal"}], lr=0.01, betas=(0.9, 0.99))
+    belief = optim.Belief(twin.parameters(), lr=0.01, betas=(0.9, 0.99), eps=0.0, foreach=True)
+    advance(model, left, range(10))
+    advance(twin, belief, range(10))
+    torch.testing.assert_close(vector(model), vector(twin), rtol=1e-12, atol=1e-14)
 
 
 def test_the_default_of_the_ballistic_rule_begins_with_steps_of_its_rate():
@@ -309,8 +309,8 @@ def test_the_default_of_the_ballistic_rule_begins_with_steps_of_its_rate():
 def test_the_kernel_is_taken_unless_the_arguments_say_otherwise(rule, kernel):
     for options, wanted in (({}, True), ({"fused": False}, False), ({"foreach": True}, False), ({"fused": True}, True)):
         model = network(dtype=torch.float32)
-        made = rule(model.parameters()) if rule is derived else rule(model.parameters(), **options)
-        for group in made.param_groups:
+        optimizer = rule(model.parameters()) if rule is derived else rule(model.parameters(), **options)
+        for group in optimizer.param_groups:
             group.update(options)
-        advance(model, made, range(2))
-        assert bool(made.__dict__.get("_launches")) is wanted
+        advance(model, optimizer, range(2))
+        assert bool(optimizer.__dict__.get("_launches")) is wanted

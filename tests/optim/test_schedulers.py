@@ -84,11 +84,11 @@ FOLLOWED = [(name, plan) for name in RULES for plan in SCHEDULES if name in KIND
 def test_a_schedule_is_followed_as_by_torch(name, plan):
     """The rates are those that torch's SGD gets of the same schedule, and the steps those of the literal reference."""
     fast, plain, options = RULES[name]
-    model, expected, other = network(), network(), network()
-    given = {key: value.clone() if torch.is_tensor(value) else value for key, value in options.items()}
-    rule = fast(model.parameters(), **given)
+    model, expected, twin = network(), network(), network()
+    cloned = {key: value.clone() if torch.is_tensor(value) else value for key, value in options.items()}
+    rule = fast(model.parameters(), **cloned)
     literal = plain(expected.parameters(), **{k: v for k, v in options.items() if k != "fused"})
-    torchs = torch.optim.SGD(other.parameters(), lr=PEAK)
+    torchs = torch.optim.SGD(twin.parameters(), lr=PEAK)
     own, theirs = SCHEDULES[plan](rule), SCHEDULES[plan](torchs)
     rates = []
     for step in range(STEPS):
@@ -141,9 +141,9 @@ def test_the_older_spelling_of_sgd_is_read_in_every_place():
     ]
     rule = optim.Belief(groups, lr=math.inf, lr_overdamped=0.1)
     rule.add_param_group({"params": model[2].bias, "lr_overdamped": 0.2})
-    seen = [(g["lr"], g["lr_overdamped"], g["discount"]) for g in rule.param_groups]
+    triples = [(g["lr"], g["lr_overdamped"], g["discount"]) for g in rule.param_groups]
     sgd = [(rate, math.inf, math.inf) for rate in (0.1, 0.3, 0.2)]
-    assert seen == [*sgd[:2], (0.01, 0.1, None), sgd[2]]
+    assert triples == [*sgd[:2], (0.01, 0.1, None), sgd[2]]
 
     older = optim.Belief(network().parameters(), lr=0.1).state_dict()
     del older["param_groups"][0]["discount"]
@@ -217,8 +217,8 @@ def test_momentum_is_cycled_where_there_is_one(cycle):
         (optim.Belief, BeliefReference, {**SGD, "betas": (0.9, 0.9)}, torch.optim.Adam, {"betas": (0.9, 0.9)}),
     )
     for fast, plain, options, torchs, theirs in pairs:
-        model, expected, other = network(), network(), network()
-        trio = fast(model.parameters(), **options), torchs(other.parameters(), **theirs)
+        model, expected, twin = network(), network(), network()
+        trio = fast(model.parameters(), **options), torchs(twin.parameters(), **theirs)
         literal = plain(expected.parameters(), **options)
         plans = [CYCLES[cycle](optimizer) for optimizer in trio]
         for step in range(STEPS - 1):

@@ -58,7 +58,7 @@ def step(model: torch.nn.Module, optimizer: Any, number: int, place: torch.devic
 
 
 def near(found: torch.Tensor, expected: torch.Tensor, name: str) -> None:
-    torch.testing.assert_close(found.cpu(), expected, rtol=1e-9, atol=1e-9, msg=lambda said: f"{name}: {said}")
+    torch.testing.assert_close(found.cpu(), expected, rtol=1e-9, atol=1e-9, msg=lambda message: f"{name}: {message}")
 
 
 def on_device(optimizer: Any, place: torch.device, name: str) -> None:
@@ -112,12 +112,12 @@ def states(place: torch.device) -> None:
 
 def trains(place: torch.device, name: str) -> None:
     """The host waits once in so many steps, and as often in an epoch's end whatever its length."""
-    whole = data.load(name)
+    dataset = data.load(name)
     loop._CHECK_EVERY = 2
     augment = data.CropFlip() if name == "cifar10" else None
 
     def run(where: torch.device, examples: int) -> tuple[Any, torch.Tensor, list[str]]:
-        part = whole.head(examples, 32)
+        part = dataset.head(examples, 32)
         model = models.cnn(3, 32, 10, seed=0) if name == "cifar10" else models.mlp(part.inputs, (16,), seed=0)
         rule = optim.Ballistic(model.to(where).parameters(), lr=1e-3)
         with second.reads() as read:
@@ -127,8 +127,8 @@ def trains(place: torch.device, name: str) -> None:
             )  # fmt: skip
         return history, vector(model).cpu(), read
 
-    (here, expected, _), (there, found, read), (_, _, more) = run(CPU, 32), run(place, 32), run(place, 64)
-    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)
+    (here, expected, _), (there, weights, read), (_, _, more) = run(CPU, 32), run(place, 32), run(place, 64)
+    torch.testing.assert_close(weights, expected, rtol=1e-4, atol=1e-5)
     assert there.step_loss == pytest.approx(here.step_loss, rel=1e-4)
     assert there.test_loss == pytest.approx(here.test_loss, rel=1e-4)
     assert len(more) - len(read) == 2, f"{read} in 4 steps, {more} in 8"  # two more intervals of two steps
@@ -137,11 +137,11 @@ def trains(place: torch.device, name: str) -> None:
 def members(place: torch.device) -> None:
     digits, ends = data.load("digits").head(128, 64), []
     for where in (CPU, place):
-        made = [models.mlp(digits.inputs, (8,), seed=s) for s in range(2)]
-        found = ensemble.train(
-            made, digits, optim.Ballistic, epochs=1, batch_size=32, seeds=[0, 1], device=where, progress=False
+        nets = [models.mlp(digits.inputs, (8,), seed=s) for s in range(2)]
+        histories = ensemble.train(
+            nets, digits, optim.Ballistic, epochs=1, batch_size=32, seeds=[0, 1], device=where, progress=False
         )
-        ends.append([history.test_loss[-1] for history in found])
+        ends.append([history.test_loss[-1] for history in histories])
     assert ends[1] == pytest.approx(ends[0], rel=1e-5)
 
 
@@ -165,14 +165,14 @@ def watches(place: torch.device) -> None:
             return mse_loss(net(x), y)
 
         optimizer = optim.Ballistic(net.parameters(), lr=0.01)
-        with ln.watch(optimizer, value, every=2, lanczos=8) as seen:
+        with ln.watch(optimizer, value, every=2, lanczos=8) as watch:
             for _ in range(6):
                 optimizer.zero_grad()
                 loss = value()
                 loss.backward()
-                seen.note(loss)
+                watch.note(loss)
                 optimizer.step()
-        ends.append([*seen.losses, *seen.lengths, seen.regret(), seen.timing()])
+        ends.append([*watch.losses, *watch.lengths, watch.regret(), watch.timing()])
     assert ends[1] == pytest.approx(ends[0], rel=1e-6)
 
 
@@ -184,11 +184,11 @@ def analyses(place: torch.device) -> None:
     for where in (CPU, place):
         model = torch.nn.Linear(2, 1, bias=False).double()
         model.weight.data = best.clone()
-        found = moving.analyse(
+        analysis = moving.analyse(
             model.to(where), (x.to(where), y.to(where)), moving.Setting(eta=0.02, beta=0.8, batch=16), loss=mse_loss,
             steps=100, burn=64, modes=2, anyway=True,
         )  # fmt: skip
-        ends.append([row.ratio for row in found.rows])
+        ends.append([row.ratio for row in analysis.rows])
     assert ends[1] == pytest.approx(ends[0], rel=1e-6, nan_ok=True)
 
 

@@ -30,7 +30,7 @@ def configs(info, dtype=torch.float32):
     impls = [{}, *({flag: True} for flag in info.supported_impls if flag != "differentiable")]
     if "foreach" in info.supported_impls:
         impls.append({"foreach": False})
-    return [{**given.kwargs, **impl} for given, impl in product(info.optim_inputs_func("cpu", dtype), impls)]
+    return [{**inputs.kwargs, **impl} for inputs, impl in product(info.optim_inputs_func("cpu", dtype), impls)]
 
 
 every_info = pytest.mark.parametrize("info", INFOS, ids=lambda info: info.name)
@@ -104,18 +104,18 @@ ERRORS = [(info, error) for info in OURS for error in info.optim_error_inputs_fu
 
 @pytest.mark.parametrize(("info", "error"), ERRORS, ids=[f"{i.name}-{e.optimizer_error_input.desc}" for i, e in ERRORS])
 def test_errors(info, error):
-    given = error.optimizer_error_input
-    params = given.params if given.params is not None else [Parameter(torch.randn(2, 3))]
+    optim_input = error.optimizer_error_input
+    params = optim_input.params if optim_input.params is not None else [Parameter(torch.randn(2, 3))]
     if error.error_on == OptimizerErrorEnum.STEP_ERROR:
-        optimizer = info.optim_cls(params, **given.kwargs)
+        optimizer = info.optim_cls(params, **optim_input.kwargs)
         with pytest.raises(error.error_type, match=error.error_regex):
             optimizer.step()
     elif issubclass(error.error_type, Warning):
         with pytest.warns(error.error_type, match=error.error_regex):
-            info.optim_cls(params, **given.kwargs)
+            info.optim_cls(params, **optim_input.kwargs)
     else:
         with pytest.raises(error.error_type, match=error.error_regex):
-            info.optim_cls(params, **given.kwargs)
+            info.optim_cls(params, **optim_input.kwargs)
 
 
 @pytest.mark.parametrize("contiguous", [True, False])
@@ -141,26 +141,26 @@ def test_foreach_and_fused_match_forloop(info, dtype):
     values = [torch.randn(shape, generator=g, dtype=torch.float64).to(dtype)
               for shape in ((3, 4), (5,), (), (0, 2), (1,), (4, 3))]  # fmt: skip
     grads = [[torch.randn(v.shape, generator=g, dtype=torch.float64).to(dtype) for v in values] for _ in range(6)]
-    for given in info.optim_inputs_func("cpu", dtype):
-        found = {}
+    for optim_input in info.optim_inputs_func("cpu", dtype):
+        weights_by_impl = {}
         impls = [{"foreach": False}, *({flag: True} for flag in info.supported_impls)]
         for impl in impls:
             params = [Parameter(v.clone()) for v in values]
             params[-1] = Parameter(values[-1].clone().t())  # not contiguous
-            optimizer = make(info, params, {**given.kwargs, **impl})
+            optimizer = make(info, params, {**optim_input.kwargs, **impl})
             for n, row in enumerate(grads):
                 for k, (p, v) in enumerate(zip(params, row, strict=True)):
                     p.grad = v.clone().t() if k == 5 else v.clone()
                 params[1].grad = None if n % 3 == 2 else grads[n][1][:1].expand(5)  # one number for all: stride 0
                 optimizer.step()
-            found[str(impl)] = torch.cat([p.detach().flatten() for p in params])
-        first = found[str(impls[0])]
+            weights_by_impl[str(impl)] = torch.cat([p.detach().flatten() for p in params])
+        first = weights_by_impl[str(impls[0])]
         eps = torch.finfo(dtype if dtype == torch.float64 else torch.float32).eps
-        for other in found.values():
+        for weights in weights_by_impl.values():
             tolerance = (
                 {"rtol": 64 * eps, "atol": 64 * eps} if dtype != torch.bfloat16 else {"rtol": 1e-2, "atol": 1e-3}
             )
-            torch.testing.assert_close(other, first, **tolerance)
+            torch.testing.assert_close(weights, first, **tolerance)
 
 
 @every_info
@@ -182,7 +182,7 @@ def test_mixed_dtype_in_one_group(info):
 @every_info
 def test_set_default_dtype_works_with_foreach(info):
     """The counter of steps is float32 whatever the default dtype is, and exact to 2²⁴ steps."""
-    found = []
+    weights = []
     for default in (torch.float32, torch.float64, torch.float16):
         before = torch.get_default_dtype()
         torch.set_default_dtype(default)
@@ -190,10 +190,10 @@ def test_set_default_dtype_works_with_foreach(info):
             params, optimizer, _ = trained(info)
         finally:
             torch.set_default_dtype(before)
-        found.append(vector(torch.nn.ParameterList(params)))
+        weights.append(vector(torch.nn.ParameterList(params)))
         if info in OURS:
             assert all(state["step"].dtype == torch.float32 for state in optimizer.state.values())
-    assert torch.equal(found[0], found[1]) and torch.equal(found[0], found[2])
+    assert torch.equal(weights[0], weights[1]) and torch.equal(weights[0], weights[2])
 
 
 @pytest.mark.parametrize("info", [i for i in OURS if "fused" in i.supported_impls], ids=lambda info: info.name)
@@ -227,31 +227,31 @@ def test_a_prior_cannot_be_read_off_meta_tensors():
 @every_info
 def test_state_dict_deterministic_and_named(info, named):
     """A state goes on in other parameters bit for bit, whether they have names or not; it is left alone."""
-    for given in info.optim_inputs_func("cpu"):
-        params, other = pair(), pair(seed=1)
+    for optim_input in info.optim_inputs_func("cpu"):
+        params, other_params = pair(), pair(seed=1)
         x = params[2]
         labels = ("weight", "bias")
-        with_names = [list(zip(labels, three[:2], strict=True)) for three in (params, other)]
-        first = make(info, with_names[0] if named in ("first", "both") else params[:2], given.kwargs)
-        second = make(info, with_names[1] if named in ("second", "both") else other[:2], given.kwargs)
-        closures = [closure_of(o, *three[:2], x) for o, three in ((first, params), (second, other))]
+        with_names = [list(zip(labels, three[:2], strict=True)) for three in (params, other_params)]
+        first = make(info, with_names[0] if named in ("first", "both") else params[:2], optim_input.kwargs)
+        second = make(info, with_names[1] if named in ("second", "both") else other_params[:2], optim_input.kwargs)
+        closures = [closure_of(o, *three[:2], x) for o, three in ((first, params), (second, other_params))]
         for _ in range(4):
             first.step(closures[0])
         with torch.no_grad():
-            for p, q in zip(params[:2], other[:2], strict=True):
+            for p, q in zip(params[:2], other_params[:2], strict=True):
                 q.copy_(p)
         saved = copy.deepcopy(first.state_dict())
-        kept = copy.deepcopy(saved)
+        snapshot = copy.deepcopy(saved)
         second.load_state_dict(saved if info in OURS else copy.deepcopy(saved))  # torch's share the tensors
         assert second.param_groups[0].get("param_names") == (list(labels) if named in ("second", "both") else
                                                              list(labels) if named == "first" else None)  # fmt: skip
         for _ in range(4):
             first.step(closures[0])
             second.step(closures[1])
-        for p, q in zip(params[:2], other[:2], strict=True):
+        for p, q in zip(params[:2], other_params[:2], strict=True):
             assert torch.equal(p, q)
-        assert saved.keys() == kept.keys()
-        same_state(saved["state"], kept["state"])
+        assert saved.keys() == snapshot.keys()
+        same_state(saved["state"], snapshot["state"])
         same_state(first.state_dict()["state"], second.state_dict()["state"])
 
 
@@ -270,7 +270,7 @@ def test_load_nontensor_step(info, options, kind):
     if kind != "float" and options not in configs(info)[:4]:
         return  # the counter is one, whatever the options are: each implementation will do
     params, optimizer, closure = trained(info, options)
-    twins, twin, other = trained(info, options, steps=0)
+    twins, twin, twin_closure = trained(info, options, steps=0)
     with torch.no_grad():
         for p, q in zip(params, twins, strict=True):
             q.copy_(p)
@@ -281,7 +281,7 @@ def test_load_nontensor_step(info, options, kind):
     twin.load_state_dict(saved)
     for _ in range(2):
         optimizer.step(closure)
-        twin.step(other)
+        twin.step(twin_closure)
     for p, q in zip(params, twins, strict=True):
         assert torch.equal(p, q)
     if info in OURS:
@@ -312,30 +312,30 @@ def test_a_step_that_is_no_number_is_refused_and_nothing_is_loaded(info, step):
 @every_info
 def test_state_is_cast_to_the_parameter_on_load(info, saved, loaded):
     _, optimizer, _ = trained(info, dtype=saved)
-    params, other, closure = trained(info, steps=0, dtype=loaded)
-    other.load_state_dict(optimizer.state_dict())
+    params, fresh, closure = trained(info, steps=0, dtype=loaded)
+    fresh.load_state_dict(optimizer.state_dict())
     for p in params:
-        tensors = [v for k, v in other.state[p].items() if torch.is_tensor(v) and k != "step"]
+        tensors = [v for k, v in fresh.state[p].items() if torch.is_tensor(v) and k != "step"]
         assert all(v.dtype == loaded for v in tensors)
-    other.step(closure)
+    fresh.step(closure)
 
 
 @every_info
 def test_step_hooks(info):
     """Global and own hooks, before and after, in this order, once a step; one before may replace the closure."""
     _, optimizer, closure = trained(info)
-    said = []
+    events = []
     handles = [
-        register_optimizer_step_pre_hook(lambda *_: said.append("global before")),
-        register_optimizer_step_post_hook(lambda *_: said.append("global after")),
-        optimizer.register_step_pre_hook(lambda *_: said.append("before")),
-        optimizer.register_step_post_hook(lambda *_: said.append("after")),
+        register_optimizer_step_pre_hook(lambda *_: events.append("global before")),
+        register_optimizer_step_post_hook(lambda *_: events.append("global after")),
+        optimizer.register_step_pre_hook(lambda *_: events.append("before")),
+        optimizer.register_step_post_hook(lambda *_: events.append("after")),
     ]
     optimizer.step(closure)
     for handle in handles:
         handle.remove()
     optimizer.step(closure)
-    assert said == ["global before", "before", "after", "global after"]
+    assert events == ["global before", "before", "after", "global after"]
     calls = []
     optimizer.register_step_pre_hook(lambda o, args, kwargs: ((o, lambda: calls.append(1) or closure()), {}))
     optimizer.step(closure)
@@ -347,27 +347,27 @@ def test_step_hooks(info):
 def test_load_state_dict_hooks(info, dtype):
     """A hook before may replace the state, one after sees the loaded one: also where bits are kept (bfloat16)."""
     _, optimizer, _ = trained(info, dtype=dtype)
-    params, other, _ = trained(info, steps=0, dtype=dtype)
-    saved, said = optimizer.state_dict(), []
+    params, fresh, _ = trained(info, steps=0, dtype=dtype)
+    saved, rates = optimizer.state_dict(), []
 
-    def before(_, given):
-        given = copy.deepcopy(given)
-        given["param_groups"][0]["lr"] = 0.123
-        for state in given["state"].values():
+    def before(_, state_dict):
+        state_dict = copy.deepcopy(state_dict)
+        state_dict["param_groups"][0]["lr"] = 0.123
+        for state in state_dict["state"].values():
             for key, value in state.items():
                 if torch.is_tensor(value) and key != "step":
                     value.fill_(0.5)
-        return given
+        return state_dict
 
-    other.register_load_state_dict_pre_hook(before)
-    other.register_load_state_dict_post_hook(lambda o: said.append(o.param_groups[0]["lr"]))
-    other.load_state_dict(saved)
-    assert said == [0.123]
+    fresh.register_load_state_dict_pre_hook(before)
+    fresh.register_load_state_dict_post_hook(lambda o: rates.append(o.param_groups[0]["lr"]))
+    fresh.load_state_dict(saved)
+    assert rates == [0.123]
     for p in params:
-        tensors = [v for k, v in other.state[p].items() if torch.is_tensor(v) and k != "step"]
+        tensors = [v for k, v in fresh.state[p].items() if torch.is_tensor(v) and k != "step"]
         assert all((v == 0.5).all() for v in tensors) and (tensors or info.name == "SGD")
     if info in OURS:
-        assert len(other._optimizer_load_state_dict_pre_hooks) == len(other._optimizer_load_state_dict_post_hooks) == 1
+        assert len(fresh._optimizer_load_state_dict_pre_hooks) == len(fresh._optimizer_load_state_dict_post_hooks) == 1
 
 
 @every_info

@@ -41,9 +41,9 @@ def recipe(package: str) -> dict[str, Any]:
     """What the page's block of code about a package defines."""
     blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     (block,) = [block for block in blocks if package in block]
-    found: dict[str, Any] = {"__name__": "stacks"}
-    exec(compile(block, str(PAGE), "exec"), found)
-    return found
+    namespace: dict[str, Any] = {"__name__": "stacks"}
+    exec(compile(block, str(PAGE), "exec"), namespace)
+    return namespace
 
 
 def inputs():
@@ -99,9 +99,9 @@ def sampled_by_hand(accumulated: int) -> tuple[torch.Tensor, list[torch.Tensor]]
 
 def check_sampled(model: Bowl, accumulated: int) -> None:
     """The batches of a step saw one draw, those of the next another, and the weights are the means."""
-    expected, seen = sampled_by_hand(accumulated)
+    expected, weights = sampled_by_hand(accumulated)
     torch.testing.assert_close(model.w.detach(), expected, rtol=1e-12, atol=1e-14)
-    torch.testing.assert_close(torch.stack(model.seen), torch.stack(seen), rtol=1e-12, atol=1e-14)
+    torch.testing.assert_close(torch.stack(model.seen), torch.stack(weights), rtol=1e-12, atol=1e-14)
     groups = torch.stack(model.seen).reshape(-1, accumulated, DIM)
     assert (groups == groups[:, :1]).all() and len(groups[:, 0].unique(dim=0)) == len(groups)
 
@@ -223,11 +223,11 @@ def test_lightning_takes_gradients_at_draws(lightning, tmp_path, accumulated):
 @pytest.mark.parametrize(("name", "rule"), [("Curved", navigator), ("Sampled", uncertain)])
 def test_lightning_resumes(lightning, tmp_path, name, rule):
     base = recipe("pytorch_lightning")[name]
-    whole, first, second = (lightning_module(base, rule) for _ in range(3))
-    fit(lightning, whole, tmp_path, EPOCHS)
+    unbroken, first, second = (lightning_module(base, rule) for _ in range(3))
+    fit(lightning, unbroken, tmp_path, EPOCHS)
     fit(lightning, first, tmp_path, 1).save_checkpoint(tmp_path / "half.ckpt")
     fit(lightning, second, tmp_path, EPOCHS, ckpt_path=str(tmp_path / "half.ckpt"))
-    assert torch.equal(second.bowl.w, whole.bowl.w) and not torch.equal(first.bowl.w, whole.bowl.w)
+    assert torch.equal(second.bowl.w, unbroken.bowl.w) and not torch.equal(first.bowl.w, unbroken.bowl.w)
 
 
 def test_lightning_takes_the_others_as_they_are(lightning, tmp_path):
@@ -341,7 +341,7 @@ def test_the_trainer_resumes_a_language_model(transformers, tmp_path, name):
     tokens = torch.randint(0, 17, (12, 6), generator=torch.Generator().manual_seed(1)) // 4
     rows = Rows(input_ids=tokens, labels=tokens)
     options = {"gradient_accumulation_steps": 2, "lr_scheduler_type": "linear", "rows": rows}
-    found = {}
+    weights = {}
     for part in ("whole", "first", "second"):
         model = language_model(transformers)
         before = model(input_ids=tokens, labels=tokens).loss.item()
@@ -354,8 +354,8 @@ def test_the_trainer_resumes_a_language_model(transformers, tmp_path, name):
         else:
             hugging(transformers, base, model, rule, folder, resume=resume, **options)
             assert model(input_ids=tokens, labels=tokens).loss.item() < before
-        found[part] = torch.cat([p.detach().flatten() for p in model.parameters()])
-    assert torch.equal(found["second"], found["whole"]) and not torch.equal(found["first"], found["whole"])
+        weights[part] = torch.cat([p.detach().flatten() for p in model.parameters()])
+    assert torch.equal(weights["second"], weights["whole"]) and not torch.equal(weights["first"], weights["whole"])
 
 
 def _stopping(transformers, base):
@@ -393,9 +393,9 @@ def accelerated(accelerator, name, rule, folder=None, epochs=range(EPOCHS)):
     """Train for the epochs, from the state in ``folder`` if they are not the first, and leave the state there."""
     step = recipe("accelerator.accumulate")[name]
     model = Bowl()
-    made = rule(model)
+    bare_optimizer = rule(model)
     loader = DataLoader(TensorDataset(inputs()), batch_size=BATCH)
-    model_, optimizer, loader = accelerator.prepare(model, made, loader)
+    model_, optimizer, loader = accelerator.prepare(model, bare_optimizer, loader)
     if epochs[0] > 0:
         accelerator.load_state(folder)
     for _ in epochs:
@@ -403,7 +403,7 @@ def accelerated(accelerator, name, rule, folder=None, epochs=range(EPOCHS)):
             step(accelerator, model_, optimizer, batch, lambda m, b: m(b[0])["loss"])
     if folder is not None:
         accelerator.save_state(folder)
-    return model, made
+    return model, bare_optimizer
 
 
 @pytest.mark.parametrize("accumulated", [1, 2])
@@ -420,7 +420,7 @@ def test_accelerate_takes_gradients_at_draws(accelerator_of, accumulated):
 
 @pytest.mark.parametrize(("name", "rule"), [("curved_step", navigator), ("sampled_step", uncertain)])
 def test_accelerate_resumes(accelerator_of, tmp_path, name, rule):
-    whole, _ = accelerated(accelerator_of(2), name, rule)
+    unbroken, _ = accelerated(accelerator_of(2), name, rule)
     accelerated(accelerator_of(2), name, rule, tmp_path / "state", range(1))
     second, _ = accelerated(accelerator_of(2), name, rule, tmp_path / "state", range(1, EPOCHS))
-    assert torch.equal(second.w, whole.w)
+    assert torch.equal(second.w, unbroken.w)

@@ -158,16 +158,16 @@ def test_a_travelling_mean_grows_uncertain_as_in_the_v_form():
 
 def test_noise_alone_does_not_pass_for_travel():
     """The averaged displacement ignores a mean that shakes on the spot; the raw one does not."""
-    found = {}
+    precisions = {}
     for beta in (0.0, 0.99):
         parameter = one(1.0, 200)
         options = {"lr": 0.02, "temperature": T, "prior_variance": VP, "speed": 100.0, "clip": 0.5}
         optimizer = Uncertain([parameter], speed_beta=beta, **options)
         feed(parameter, optimizer, np.random.default_rng(0).normal(size=(600, 200)))
-        found[beta] = optimizer.state[parameter]["precision"].median().item()
-    still = 1 / T + 1 / VP
-    assert found[0.99] > 0.6 * still
-    assert found[0.0] < 0.5 * found[0.99]
+        precisions[beta] = optimizer.state[parameter]["precision"].median().item()
+    stationary = 1 / T + 1 / VP
+    assert precisions[0.99] > 0.6 * stationary
+    assert precisions[0.0] < 0.5 * precisions[0.99]
 
 
 def test_idle_weights_are_drawn_afresh_at_the_given_rate():
@@ -314,8 +314,8 @@ def test_samples_have_the_weights_distribution():
     assert noise.mean().item() == pytest.approx(0.0, abs=4 * 0.5 / 200)
     assert noise.var().item() == pytest.approx(0.25, rel=4 * math.sqrt(2 / 40_000))
     again = Uncertain([one(3.0, 40_000)], prior_variance=0.25)
-    other = Uncertain([one(3.0, 40_000)], prior_variance=0.25, seed=1)
-    for optimizer, same in ((again, True), (other, False)):
+    reseeded = Uncertain([one(3.0, 40_000)], prior_variance=0.25, seed=1)
+    for optimizer, same in ((again, True), (reseeded, False)):
         with optimizer.sampled():
             drawn = optimizer.param_groups[0]["params"][0].detach() - 3.0
         assert torch.equal(drawn, noise) is same

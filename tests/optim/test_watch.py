@@ -36,37 +36,37 @@ def _run(rule, seen_by=None, steps=40, closure=False):
         loss.backward()
         return loss
 
-    def train(seen):
+    def train(watch):
         for _ in range(steps):
             if closure:
                 optimizer.step(backward)
             else:
                 loss = backward()
-                if seen is not None:
-                    seen.note(loss)
+                if watch is not None:
+                    watch.note(loss)
                 optimizer.step()
             places.append(weights.detach().numpy().copy())
 
     if seen_by is None:
         train(None)
         return np.array(places), None
-    with seen_by(optimizer, value) as seen:
-        train(seen)
-    return np.array(places), seen
+    with seen_by(optimizer, value) as watch:
+        train(watch)
+    return np.array(places), watch
 
 
 @pytest.mark.parametrize("name", RULES)
 def test_the_path_is_the_same_and_the_numbers_are_those_of_the_regret(name):
     plain, _ = _run(RULES[name])
-    places, seen = _run(RULES[name], lambda o, loss: ln.watch(o, loss, every=1))
+    places, watch = _run(RULES[name], lambda o, loss: ln.watch(o, loss, every=1))
     assert np.array_equal(plain, places)
     full = ln.regret(places[:-1], ln.Objective(), BOWL)  # the last step has no loss at its end
-    assert seen.steps == 40
-    assert seen.regret() == pytest.approx(full.timing, rel=2e-3)
-    assert seen.timing() == pytest.approx((full.timing + full.shape) / full.shape, rel=2e-3)
-    assert 0 <= seen.regret() <= full.total
-    np.testing.assert_allclose(seen.lengths, np.linalg.norm(np.diff(places, axis=0), axis=1), rtol=1e-12)
-    np.testing.assert_allclose(seen.losses, BOWL.value(places[:-1]), rtol=1e-12)
+    assert watch.steps == 40
+    assert watch.regret() == pytest.approx(full.timing, rel=2e-3)
+    assert watch.timing() == pytest.approx((full.timing + full.shape) / full.shape, rel=2e-3)
+    assert 0 <= watch.regret() <= full.total
+    np.testing.assert_allclose(watch.lengths, np.linalg.norm(np.diff(places, axis=0), axis=1), rtol=1e-12)
+    np.testing.assert_allclose(watch.losses, BOWL.value(places[:-1]), rtol=1e-12)
 
 
 def test_a_closure_says_the_loss_itself():
@@ -76,10 +76,10 @@ def test_a_closure_says_the_loss_itself():
 
 
 def test_alignment_is_that_of_small_steps_of_the_path():
-    places, seen = _run(lambda p: torch.optim.SGD(p, lr=0.002, momentum=0.5), lambda o, f: ln.watch(o, f, every=1))
+    places, watch = _run(lambda p: torch.optim.SGD(p, lr=0.002, momentum=0.5), lambda o, f: ln.watch(o, f, every=1))
     rates = [0.0, 0.3, 1.0, 10.0]
     by_path = alignment(places, ln.Objective(), BOWL, rates, dt=1e-6)
-    np.testing.assert_allclose(seen.alignment(rates), by_path, atol=2e-2)
+    np.testing.assert_allclose(watch.alignment(rates), by_path, atol=2e-2)
     assert _run(RULES["sgd"], lambda o, f: ln.watch(o, f, every=1))[1].alignment([math.inf])[0] == pytest.approx(1.0)
 
 
@@ -96,7 +96,7 @@ def test_a_network_the_krylov_space_sees_what_the_whole_hessian_does():
     names = [name for name, _ in net.named_parameters()]
     expected = np.zeros((3, 3))
     rates = [0.0, 1.0, math.inf]
-    with ln.watch(optimizer, loss, every=1, lanczos=60) as seen:
+    with ln.watch(optimizer, loss, every=1, lanczos=60) as watch:
         for _ in range(3):
             optimizer.zero_grad()
             loss().backward()
@@ -118,7 +118,7 @@ def test_a_network_the_krylov_space_sees_what_the_whole_hessian_does():
                 wanted = -(vectors / below) @ vectors.T @ g
                 expected[i] += [move @ wanted, move @ move, wanted @ wanted]
     cosine = expected[:, 0] / np.sqrt(expected[:, 1] * expected[:, 2])
-    np.testing.assert_allclose(seen.alignment(rates), cosine, rtol=1e-4)
+    np.testing.assert_allclose(watch.alignment(rates), cosine, rtol=1e-4)
 
 
 def test_attention_is_looked_at_although_its_fast_kernel_has_no_second_derivative():
@@ -130,25 +130,25 @@ def test_attention_is_looked_at_although_its_fast_kernel_has_no_second_derivativ
     def loss():
         return torch.nn.functional.mse_loss(net(x), y)
 
-    with ln.watch(optimizer, loss, every=1, lanczos=4) as seen:
+    with ln.watch(optimizer, loss, every=1, lanczos=4) as watch:
         optimizer.zero_grad()
         loss().backward()
         optimizer.step()
-    assert 0 < seen.alignment([1.0])[0] < 1
+    assert 0 < watch.alignment([1.0])[0] < 1
 
 
 def test_what_is_not_known_is_said():
     weights = torch.nn.Parameter(torch.ones(2))
     optimizer = torch.optim.SGD([weights], lr=0.1)
-    with ln.watch(optimizer) as seen:
+    with ln.watch(optimizer) as watch:
         with pytest.raises(ValueError, match="made no step"):
-            seen.timing()
+            watch.timing()
         for _ in range(2):
             weights.grad = torch.ones(2)
             optimizer.step()
         with pytest.raises(ValueError, match="was not said"):
-            seen.timing()
+            watch.timing()
         with pytest.raises(ValueError, match="give watch a loss"):
-            seen.alignment([0.0])
+            watch.alignment([0.0])
     optimizer.step()
-    assert seen.steps == 2  # the hooks are gone
+    assert watch.steps == 2  # the hooks are gone

@@ -26,9 +26,9 @@ def copy(tmp_path_factory):
     """The repository as it is here, without what is built but what Python has compiled, and without its history."""
     folder = tmp_path_factory.mktemp("copy")
     listed = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
-    found = subprocess.run(listed, cwd=ROOT, capture_output=True, text=True)
-    if found.returncode == 0:
-        names = [name for name in found.stdout.splitlines() if (ROOT / name).is_file()]
+    listing = subprocess.run(listed, cwd=ROOT, capture_output=True, text=True)
+    if listing.returncode == 0:
+        names = [name for name in listing.stdout.splitlines() if (ROOT / name).is_file()]
     else:  # an archive of the sources
         files = [path.relative_to(ROOT) for path in ROOT.rglob("*") if path.is_file()]
         names = [str(path) for path in files if path.parts[0] not in ("_build", ".venv")]
@@ -66,8 +66,8 @@ def follow(folder: Path, what: str, text: str) -> None:
             lines[at] = lines[at].replace(place["anchor"], place["anchor"] + text.rstrip("\n"), 1)
             target.write_text("".join(lines), encoding="utf-8")
             return
-        whole = [n for n, line in enumerate(lines) if line.rstrip("\n") == place["anchor"]]
-        (at,) = whole or [n for n, line in enumerate(lines) if line.startswith(place["anchor"])]
+        exact = [n for n, line in enumerate(lines) if line.rstrip("\n") == place["anchor"]]
+        (at,) = exact or [n for n, line in enumerate(lines) if line.startswith(place["anchor"])]
         lines.insert(at + (place["side"] == "after"), text)
         target.write_text("".join(lines), encoding="utf-8")
 
@@ -120,7 +120,7 @@ def test_the_guide_has_its_recipes():
     kinds = ["An equation", "A belief", "A metric", "A solver", "A rule", "An explorable", "A study"]
     assert list(RECIPES) == kinds
     for text in RECIPES.values():
-        steps = [found["what"] for found in STEP.finditer(text)]
+        steps = [step["what"] for step in STEP.finditer(text)]
         assert steps[0].startswith("write ") and steps[-1] == "run"
         assert len(steps) == text.count("```") // 2, "a block that nothing follows"
 

@@ -21,5 +21,5 @@ def test_examples(name):
 
 def test_there_are_examples():
     finder = doctest.DocTestFinder(exclude_empty=True)
-    found = [t for name in MODULES for t in finder.find(importlib.import_module(name)) if t.examples]
-    assert len(found) >= 5
+    doctests = [t for name in MODULES for t in finder.find(importlib.import_module(name)) if t.examples]
+    assert len(doctests) >= 5

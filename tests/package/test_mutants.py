@@ -24,14 +24,14 @@ def code(tmp_path):
 
 
 def test_signs_operators_comparisons_numbers_and_truth_values_are_changed_and_texts_are_not(code):
-    found = [(one.before, one.after) for one in mutants(code)]
-    assert found == [
+    changes = [(mutant.before, mutant.after) for mutant in mutants(code)]
+    assert changes == [
         ("0", "(0 + 1)"), (">", "<="), ("and", "or"), ("<", ">="), ("10", "(10 + 1)"), ("-", "+"), ("**", "*"),
         ("2", "(2 + 1)"), ("*", "/"), ("3", "(3 + 1)"), ("+", "-"), ("False", "True"),
     ]  # fmt: skip
-    assert [one.before for one in mutants(code, {4}, arithmetic=True)] == ["-", "**", "*", "+"]
-    for one in mutants(code):
-        compile(one.text(), "x", "exec")
+    assert [mutant.before for mutant in mutants(code, {4}, arithmetic=True)] == ["-", "**", "*", "+"]
+    for mutant in mutants(code):
+        compile(mutant.text(), "x", "exec")
 
 
 SCRIPT = """import SHARED from "./constants.json" with { type: "json" };
@@ -46,14 +46,14 @@ export const far = (x = 1e3, on = true) => (on ? x : null) ?? /a - b/.test("c");
 def test_of_scripts_the_same_is_changed(tmp_path):
     file = tmp_path / "ramp.js"
     file.write_text(SCRIPT, encoding="utf-8")
-    found = [(one.line, one.before, one.after) for one in script_mutants(file)]
-    assert found == [
+    changes = [(mutant.line, mutant.before, mutant.after) for mutant in script_mutants(file)]
+    assert changes == [
         (4, ">", "<="), (4, "-", "+"), (4, "0.5", "(0.5 + 1)"), (4, "&&", "||"), (4, "!==", "==="), (4, "-", "+"),
         (4, "**", "*"), (4, "2", "(2 + 1)"), (4, "/", "*"), (4, "3", "(3 + 1)"), (4, "+", "-"),
         (5, "1e3", "(1e3 + 1)"), (5, "true", "false"), (5, "??", "&&"),
     ]  # fmt: skip
-    for one, (_, before, after) in zip(script_mutants(file), found, strict=True):
-        assert one.text() == SCRIPT[: one.begin] + after + SCRIPT[one.begin + len(before) :]
+    for mutant, (_, before, after) in zip(script_mutants(file), changes, strict=True):
+        assert mutant.text() == SCRIPT[: mutant.begin] + after + SCRIPT[mutant.begin + len(before) :]
 
 
 @pytest.mark.skipif(not hasattr(os, "symlink"), reason="no links here")
@@ -71,7 +71,7 @@ def test_a_test_that_looks_notices_and_one_that_does_not_look_does_not(code, tmp
     monkeypatch.syspath_prepend(str(tmp_path))
     for name, line in (("sees", "assert ramp(3.0) == -26"), ("blind", "ramp(3.0)")):
         (tmp_path / f"test_{name}.py").write_text(f"from ramps import ramp\n\n\ndef test_it():\n    {line}\n")
-    (square,) = [one for one in mutants(code) if one.before == "**"]
+    (square,) = [mutant for mutant in mutants(code) if mutant.before == "**"]
     sees, blind = (
         ["-c", os.devnull, "--rootdir", str(tmp_path), str(tmp_path / f"test_{n}.py")] for n in ("sees", "blind")
     )

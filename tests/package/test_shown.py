@@ -111,17 +111,17 @@ def test_the_error_of_a_comparison_names_its_assumptions():
 
 
 def test_a_regret_shows_its_parts():
-    found = ln.regret(descent(), ln.Objective(), BOWL)
-    ax = found.plot()
+    regret = ln.regret(descent(), ln.Objective(), BOWL)
+    ax = regret.plot()
     widths = dict(
         zip((tick.get_text() for tick in ax.get_yticklabels()), (bar.get_width() for bar in ax.patches), strict=True)
     )
-    assert widths == {"speed": found.speed, "direction": found.direction, "total": found.total}
+    assert widths == {"speed": regret.speed, "direction": regret.direction, "total": regret.total}
 
 
 def test_a_regret_without_a_finite_part_has_no_picture():
-    found = ln.regret(descent(), ln.Objective(), BOWL)
-    nothing = type(found)(**{name: float("nan") for name in found.to_dict()})
+    regret = ln.regret(descent(), ln.Objective(), BOWL)
+    nothing = type(regret)(**{name: float("nan") for name in regret.to_dict()})
     assert nothing._repr_png_() is None
     with pytest.raises(ValueError, match="nothing to draw"):
         nothing.plot()
@@ -146,9 +146,9 @@ def test_a_notebook_gets_a_small_picture_and_nothing_stays_open(result):
 
 def test_numbers_to_take_away():
     path = ln.solve(PATIENT, WELL, START)
-    kept = json.loads(json.dumps(path.to_dict(), allow_nan=False))
-    assert kept["action"] == path.action and kept["end"] == "inf" and kept["method"] == path.method
-    assert np.array_equal(np.column_stack([kept["theta_1"], kept["theta_2"]]), path(path.times))
+    stored = json.loads(json.dumps(path.to_dict(), allow_nan=False))
+    assert stored["action"] == path.action and stored["end"] == "inf" and stored["method"] == path.method
+    assert np.array_equal(np.column_stack([stored["theta_1"], stored["theta_2"]]), path(path.times))
     frame = path.to_frame()
     assert np.array_equal(frame["kinetic"], path.kinetic(path.times)) and frame.attrs["action"] == path.action
     row = ln.regret(descent(), ln.Objective(), BOWL).to_frame()
@@ -172,33 +172,33 @@ def test_axes_of_one_s_own():
 def watched(said):
     weights = torch.nn.Parameter(torch.tensor([1.0, 1.0], dtype=torch.float64))
     descent = torch.optim.SGD([weights], lr=0.1)
-    with ln.watch(descent) as seen:
+    with ln.watch(descent) as watch:
         for _ in range(12):
             descent.zero_grad()
             value = (weights**2 * torch.tensor([0.5, 2.0])).sum()
             value.backward()
             if said:
-                seen.note(value)
+                watch.note(value)
             descent.step()
-    return seen
+    return watch
 
 
 def test_a_watched_optimizer_shows_its_way():
-    seen = watched(said=True)
-    way = np.concatenate([[0.0], np.cumsum(seen.lengths)[:-1]])
-    assert on_one_of(seen.plot(), np.column_stack([way, seen.losses]))
-    assert np.array_equal(seen.to_frame()["length"], seen.lengths)
+    watch = watched(said=True)
+    way = np.concatenate([[0.0], np.cumsum(watch.lengths)[:-1]])
+    assert on_one_of(watch.plot(), np.column_stack([way, watch.losses]))
+    assert np.array_equal(watch.to_frame()["length"], watch.lengths)
 
 
 def test_without_losses_it_shows_the_lengths_of_its_steps():
-    seen = watched(said=False)
-    assert on_one_of(seen.plot(), np.column_stack([np.arange(1, 13), seen.lengths]))
+    watch = watched(said=False)
+    assert on_one_of(watch.plot(), np.column_stack([np.arange(1, 13), watch.lengths]))
 
 
 def test_who_made_no_step_has_no_picture():
-    with ln.watch(torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))])) as seen:
+    with ln.watch(torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))])) as watch:
         pass
-    assert seen._repr_png_() is None and seen.to_dict() == {"steps": 0}
+    assert watch._repr_png_() is None and watch.to_dict() == {"steps": 0}
 
 
 def test_a_rule_is_drawn_by_the_speed_that_its_law_says():
@@ -238,9 +238,9 @@ def test_a_row_of_a_table_has_numbers_where_a_part_is_not_known():
 
 def test_an_inferred_path_stands_in_its_table_beside_the_record():
     path, times = ln.solve(PATIENT, WELL, START), np.linspace(0.0, 4.0, 41)
-    found = ln.infer(path(times), WELL, times=times)
-    assert np.array_equal(found.to_frame()["theta_2"], path(times)[:, 1])
-    assert np.abs(found.to_frame()["fit_1"] - found.to_frame()["theta_1"]).max() < 1e-6
+    inferred = ln.infer(path(times), WELL, times=times)
+    assert np.array_equal(inferred.to_frame()["theta_2"], path(times)[:, 1])
+    assert np.abs(inferred.to_frame()["fit_1"] - inferred.to_frame()["theta_1"]).max() < 1e-6
 
 
 def test_a_reading_is_drawn_as_its_rule_or_says_why_not():

@@ -25,11 +25,11 @@ jedi.settings.use_filesystem_cache = False  # to keep what was read of numpy and
 
 
 def completed(code):
-    return {found.name for found in jedi.Script(BEGIN + code).complete()}
+    return {completion.name for completion in jedi.Script(BEGIN + code).complete()}
 
 
 def signatures(code):
-    return [found.to_string() for found in jedi.Script(BEGIN + code).get_signatures()]
+    return [signature.to_string() for signature in jedi.Script(BEGIN + code).get_signatures()]
 
 
 def test_an_editor_completes_every_name():
@@ -76,8 +76,8 @@ def installed(tmp_path_factory):
     folder = tmp_path_factory.mktemp("user")
     venv.create(folder, with_pip=False, symlinks=os.name != "nt")
     places = sysconfig.get_paths(vars={"base": str(folder), "platbase": str(folder)})
-    found = [str(ROOT), *(place for place in sys.path if Path(place).name == "site-packages")]
-    Path(places["purelib"], "user.pth").write_text("\n".join(found) + "\n", encoding="utf-8")
+    paths = [str(ROOT), *(place for place in sys.path if Path(place).name == "site-packages")]
+    Path(places["purelib"], "user.pth").write_text("\n".join(paths) + "\n", encoding="utf-8")
     return str(Path(places["scripts"], "python"))
 
 
@@ -94,14 +94,14 @@ def checked(arguments, folder):
 
 def by_mypy(python, folder):
     cache = ROOT / ".mypy_cache" / "users"
-    said = checked(["mypy", "--config-file=", "--cache-dir", str(cache), "--python-executable", python], folder)
-    return {(Path(file).name, int(line)) for file, line in re.findall(r"^(.+?):(\d+): error: ", said, re.MULTILINE)}
+    output = checked(["mypy", "--config-file=", "--cache-dir", str(cache), "--python-executable", python], folder)
+    return {(Path(file).name, int(line)) for file, line in re.findall(r"^(.+?):(\d+): error: ", output, re.MULTILINE)}
 
 
 def by_pyright(python, folder):
     (folder / "pyrightconfig.json").write_text('{"typeCheckingMode": "basic"}', encoding="utf-8")
-    said = json.loads(checked(["basedpyright", "--pythonpath", python, "--outputjson"], folder))
-    return {(Path(one["file"]).name, one["range"]["start"]["line"] + 1) for one in said["generalDiagnostics"]}
+    report = json.loads(checked(["basedpyright", "--pythonpath", python, "--outputjson"], folder))
+    return {(Path(issue["file"]).name, issue["range"]["start"]["line"] + 1) for issue in report["generalDiagnostics"]}
 
 
 @pytest.mark.slow
@@ -127,6 +127,6 @@ def test_nearly_all_that_is_public_has_a_known_type(installed, tmp_path):
         capture_output=True, text=True, cwd=tmp_path,
         env={**os.environ, "PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}", "VIRTUAL_ENV": str(scripts.parent)},
     )  # fmt: skip
-    found = json.loads(done.stdout)["typeCompleteness"]
-    assert found["exportedSymbolCounts"]["withKnownType"] > 3000, "the package was not found"
-    assert found["completenessScore"] >= 0.95, found["exportedSymbolCounts"]
+    completeness = json.loads(done.stdout)["typeCompleteness"]
+    assert completeness["exportedSymbolCounts"]["withKnownType"] > 3000, "the package was not found"
+    assert completeness["completenessScore"] >= 0.95, completeness["exportedSymbolCounts"]

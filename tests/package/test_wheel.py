@@ -35,8 +35,8 @@ def wheel(tmp_path_factory):
             (source / name).write_bytes((ROOT / name).read_bytes())
     command = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", folder, source]
     subprocess.run(command, check=True, capture_output=True)
-    (made,) = folder.glob("*.whl")
-    return made
+    (built,) = folder.glob("*.whl")
+    return built
 
 
 def test_it_has_every_file_that_the_package_reads(wheel):
@@ -48,12 +48,12 @@ def test_it_has_every_file_that_the_package_reads(wheel):
 def test_it_says_what_it_is(wheel):
     archive = zipfile.ZipFile(wheel)
     (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
-    told = Parser().parsestr(archive.read(name).decode())
-    assert told["Version"] == PROJECT["version"] and told["License-Expression"] == "MIT"
-    links = dict(link.split(", ") for link in told.get_all("Project-URL"))
+    metadata = Parser().parsestr(archive.read(name).decode())
+    assert metadata["Version"] == PROJECT["version"] and metadata["License-Expression"] == "MIT"
+    links = dict(link.split(", ") for link in metadata.get_all("Project-URL"))
     assert links["Repository"] == config()["repository"]["url"]
     assert links["Homepage"].startswith(config()["html"]["baseurl"])
-    assert "Typing :: Typed" in told.get_all("Classifier")
+    assert "Typing :: Typed" in metadata.get_all("Classifier")
 
 
 @pytest.mark.slow

@@ -46,15 +46,15 @@ def run(missing, code, *arguments):
 @pytest.mark.slow
 @pytest.mark.parametrize("missing", ROOM)
 def test_help_and_inspect_work_and_names_that_need_what_is_missing_say_how_to_get_it(missing):
-    loaded, members, helped, listed, *said = run(missing, LOOK)
+    loaded, members, helped, listed, *messages = run(missing, LOOK)
     assert not {"torch", "sympy", "matplotlib", "ipywidgets", "scipy"} & {*loaded.split()}
     assert {*lossnav.__all__} - {*members.split()} == lossnav._NEED[missing]
     assert helped == "True"
-    names = {line.split()[0] for line in said}
+    names = {line.split()[0] for line in messages}
     assert ROOM[missing] in names
     assert names == {*lossnav.__all__} - {*listed.split()}
     if missing in EXTRAS:
-        assert all(f'{missing} is missing: pip install "lossnav[{EXTRAS[missing]}]"' in line for line in said)
+        assert all(f'{missing} is missing: pip install "lossnav[{EXTRAS[missing]}]"' in line for line in messages)
 
 
 @pytest.mark.slow
@@ -105,5 +105,5 @@ from lossnav.cli import main
 sys.stderr = sys.stdout
 print(main(["train", "--data", "digits"]))
 """
-    *said, status = run("torch", code)
-    assert status == "1" and 'torch is missing: pip install "lossnav[torch]"' in said[-1]
+    *messages, status = run("torch", code)
+    assert status == "1" and 'torch is missing: pip install "lossnav[torch]"' in messages[-1]

@@ -65,8 +65,8 @@ def score_outer(x, theta, link, y):
         p = chance(link, float(x @ point))
         return math.log(p if y else 1 - p)
 
-    slope = differences(log_chance, theta)
-    return np.outer(slope, slope)
+    gradient = differences(log_chance, theta)
+    return np.outer(gradient, gradient)
 
 
 @pytest.mark.parametrize(("link", "score"), ALL)
@@ -100,8 +100,8 @@ def test_fisher_is_the_hessian_for_the_logistic_link_and_log_score_alone(seed):
             assert gap == 0.0
         else:
             assert gap > 1e-2
-        other = LogisticRegression(x, np.zeros(len(x)), 2.0, link, "log")
-        assert np.array_equal(other.fisher(theta), model.fisher(theta))  # neither labels, score nor l2
+        relabelled = LogisticRegression(x, np.zeros(len(x)), 2.0, link, "log")
+        assert np.array_equal(relabelled.fisher(theta), model.fisher(theta))  # neither labels, score nor l2
 
 
 def test_brier_score_can_bend_down_where_the_log_score_cannot():
@@ -116,21 +116,21 @@ def test_far_from_the_boundary_against_fifty_digits(z):
         u = mpmath.mpf(z)
         upper, lower = mpmath.ncdf(u), mpmath.erfc(u / mpmath.sqrt(2)) / 2
         density = mpmath.npdf(u)
-        value, slope = -mpmath.log(lower), density / lower  # y = 0
-        bend = slope * (slope - u)
+        value, gradient = -mpmath.log(lower), density / lower  # y = 0
+        curvature = gradient * (gradient - u)
         fisher = density**2 / (upper * lower)
     model = LogisticRegression([[1.0]], [0], link="probit")
     assert model.value([z]) == pytest.approx(float(value), rel=1e-11)
-    assert model.gradient([z])[0] == pytest.approx(float(slope), rel=1e-9)
-    assert model.hessian([z])[0, 0] == pytest.approx(float(bend), rel=1e-7, abs=1e-12)
+    assert model.gradient([z])[0] == pytest.approx(float(gradient), rel=1e-9)
+    assert model.hessian([z])[0, 0] == pytest.approx(float(curvature), rel=1e-7, abs=1e-12)
     assert model.fisher([z])[0, 0] == pytest.approx(float(fisher), rel=1e-9)
     logistic = LogisticRegression([[1.0]], [0])
     with mpmath.workdps(400):
         p = 1 / (1 + mpmath.exp(-mpmath.mpf(z)))
-        value, slope, bend = -mpmath.log(1 - p), p, p * (1 - p)
+        value, gradient, curvature = -mpmath.log(1 - p), p, p * (1 - p)
     assert logistic.value([z]) == pytest.approx(float(value), rel=1e-12)
-    assert logistic.gradient([z])[0] == pytest.approx(float(slope), rel=1e-12)
-    assert logistic.hessian([z])[0, 0] == pytest.approx(float(bend), rel=1e-12)
+    assert logistic.gradient([z])[0] == pytest.approx(float(gradient), rel=1e-12)
+    assert logistic.hessian([z])[0, 0] == pytest.approx(float(curvature), rel=1e-12)
 
 
 def test_accuracy():
@@ -174,6 +174,6 @@ def test_fisher_is_the_gauss_newton_matrix_of_the_log_score_alone():
     for score, same in (("log", True), ("brier", False)):
         x, model, theta = problem(5, "logistic", score)
         p = 1 / (1 + np.exp(-x @ theta))
-        slope = p * (1 - p)
-        gauss_newton = (x.T * (slope if score == "log" else slope**2)) @ x / len(x)
+        derivative = p * (1 - p)
+        gauss_newton = (x.T * (derivative if score == "log" else derivative**2)) @ x / len(x)
         assert np.allclose(model.fisher(theta), gauss_newton, rtol=1e-10) == same

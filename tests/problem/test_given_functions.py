@@ -59,9 +59,9 @@ def test_derivatives_are_exact_and_batches_are_one_call(name, first):
 def test_a_given_derivative_is_used():
     loss = ln.losses.Function(of_tensors, lambda x: 2 * gradient(x), dim=2)
     np.testing.assert_allclose(loss.gradient([1.0, 2.0]), 2 * gradient(np.array([1.0, 2.0])))
-    slopes = ln.losses.Function(of_arrays, lambda x: torch.func.grad(of_tensors)(x), dim=2)  # one of tensors
-    np.testing.assert_allclose(slopes.gradient(POINTS), gradient(POINTS), rtol=1e-13)
-    np.testing.assert_allclose(slopes.hessian(POINTS), hessian(POINTS), atol=1e-8)
+    mixed_loss = ln.losses.Function(of_arrays, lambda x: torch.func.grad(of_tensors)(x), dim=2)  # one of tensors
+    np.testing.assert_allclose(mixed_loss.gradient(POINTS), gradient(POINTS), rtol=1e-13)
+    np.testing.assert_allclose(mixed_loss.hessian(POINTS), hessian(POINTS), atol=1e-8)
 
 
 def test_a_branch_on_a_tensor_is_called_point_by_point():
@@ -119,14 +119,14 @@ def test_what_does_not_fit_is_named(call, words):
 @pytest.mark.parametrize("loss", [of_arrays, of_tensors, FORMULA], ids=["arrays", "tensors", "formula"])
 def test_a_bare_function_or_formula_is_a_loss_where_paths_are_asked_for(loss):
     objective, start = ln.Objective(eta=2.0, gamma=1.0), [1.0, 0.5]
-    whole = ln.losses.Function(of_arrays, gradient, hessian, dim=2)
-    best = ln.solve(objective, whole, start)
+    reference = ln.losses.Function(of_arrays, gradient, hessian, dim=2)
+    best = ln.solve(objective, reference, start)
     assert ln.solve(objective, loss, start).action == pytest.approx(best.action, rel=1e-8)
     assert ln.value(objective, loss, start) == pytest.approx(best.action, rel=1e-8)
     np.testing.assert_allclose(ln.optimal_velocity(objective, loss, start), best.velocity(0.0), rtol=1e-6)
     places = best(0.2 * np.arange(3))
-    one, other = (ln.regret(places, objective, each, dt=0.2, value="ends").total for each in (loss, whole))
-    assert one == pytest.approx(other, abs=1e-7)
+    regret, expected = (ln.regret(places, objective, each, dt=0.2, value="ends").total for each in (loss, reference))
+    assert regret == pytest.approx(expected, abs=1e-7)
     assert ln.trajectory.methods(objective, loss, start)["action"] == ""
 
 
@@ -144,8 +144,8 @@ import sys, lossnav as ln
 print(ln.value(ln.Objective(gamma=1.0), lambda x: (x**2).sum(-1), [1.0, 2.0]) > 0)
 print({"torch", "sympy"} & set(sys.modules))
 """
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert found.stdout.split() == ["True", "set()"]
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert process.stdout.split() == ["True", "set()"]
 
 
 def swirl(x):
@@ -157,9 +157,9 @@ def swirl_slope(x):
 
 
 def test_a_missing_jacobian_of_a_drift_is_differenced():
-    given, missing = ln.drifts.Function(swirl, swirl_slope, dim=2), ln.drifts.Function(swirl)
-    np.testing.assert_allclose(missing.jacobian(POINTS), given.jacobian(POINTS), atol=1e-11)
-    np.testing.assert_allclose(missing.jacobian([0.3, 0.4]), given.jacobian([0.3, 0.4]), atol=1e-11)
+    known, missing = ln.drifts.Function(swirl, swirl_slope, dim=2), ln.drifts.Function(swirl)
+    np.testing.assert_allclose(missing.jacobian(POINTS), known.jacobian(POINTS), atol=1e-11)
+    np.testing.assert_allclose(missing.jacobian([0.3, 0.4]), known.jacobian([0.3, 0.4]), atol=1e-11)
     outward = ln.drifts.Function(lambda x: 0.1 * x)  # of any number of parameters
     for dim in (1, 3):
         np.testing.assert_allclose(outward.jacobian(np.ones(dim)), 0.1 * np.eye(dim), atol=1e-11)
@@ -170,8 +170,8 @@ def test_a_function_is_a_drift_of_an_objective():
     known = ln.Objective(**options, drift=ln.drifts.Function(swirl, swirl_slope, dim=2))
     plain = ln.Objective(**options, drift=swirl)
     assert isinstance(plain.drift, ln.drifts.Function)
-    best, found = (ln.solve(objective, of_arrays, [1.0, 0.5]) for objective in (known, plain))
-    assert found.action == pytest.approx(best.action, rel=1e-8) and math.isfinite(best.action)
+    expected, path = (ln.solve(objective, of_arrays, [1.0, 0.5]) for objective in (known, plain))
+    assert path.action == pytest.approx(expected.action, rel=1e-8) and math.isfinite(expected.action)
     equations = ln.euler_lagrange(plain, ln.losses.DoubleWell())
     assert equations.acceleration([1.0, 0.5], [0.1, 0.2]) == pytest.approx(
         ln.euler_lagrange(known, ln.losses.DoubleWell()).acceleration([1.0, 0.5], [0.1, 0.2])

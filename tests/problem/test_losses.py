@@ -127,5 +127,5 @@ def test_what_lacks_a_method_cannot_be_made(kind):
     """It is said when the object is made, and names the method; not in the middle of a solution."""
     with pytest.raises(TypeError, match="abstract"):
         type("Half", (kind,), {"dim": 1})()
-    whole = dict.fromkeys(kind.__abstractmethods__, lambda self, *arguments: 0.0)
-    assert type("Whole", (kind,), {"dim": 1, **whole})().dim == 1
+    methods = dict.fromkeys(kind.__abstractmethods__, lambda self, *arguments: 0.0)
+    assert type("Whole", (kind,), {"dim": 1, **methods})().dim == 1

@@ -72,7 +72,7 @@ def test_sums_over_many_data_are_asked_of_single_points():
         lambda x: np.where(x[0] > 0, x[0], x @ x),
         lambda x: max(x),
         lambda x: np.linalg.norm(x) + 0.0 * float(x[0]),
-        lambda x: x[0] * 0 + sum(1 for one in x if one > 0),
+        lambda x: x[0] * 0 + sum(1 for entry in x if entry > 0),
         lambda x: np.add(x[0], x @ x, where=True),
         lambda x: np.sqrt(x @ x) if isinstance(x[0], float) else x[0] * 2,
     ],
@@ -87,7 +87,7 @@ def test_what_differs_from_point_to_point_is_asked_of_single_points(value):
 def test_entries_are_numbers_for_numpy_and_for_nothing_else():
     x, (a, b, c) = entries(BATCH), BATCH.T
     none = np.zeros(len(BATCH))
-    for made, expected in (
+    for result, expected in (
         (np.exp(x[0]) * np.eye(2), [[np.exp(a), none], [none, np.exp(a)]]),
         (np.array([[1 / x[0], 0.0], [2, x[1] - 1]]), [[1 / a, none], [none + 2, b - 1]]),
         (np.outer(x, x)[1], [b * a, b * b, b * c]),
@@ -95,8 +95,8 @@ def test_entries_are_numbers_for_numpy_and_for_nothing_else():
         (np.float64(2.0) * x[0] - np.array(1.0), 2 * a - 1),
         (-(abs(x[0]) ** 3), -(abs(a) ** 3)),
     ):
-        found = read(made, len(BATCH), np.shape(made))
-        assert np.allclose(np.moveaxis(found, 0, -1), expected, rtol=1e-15, atol=0)
+        batch = read(result, len(BATCH), np.shape(result))
+        assert np.allclose(np.moveaxis(batch, 0, -1), expected, rtol=1e-15, atol=0)
     for taken in (bool, float, int, len, list, complex):
         with pytest.raises(TypeError):
             taken(x[0])
@@ -109,12 +109,12 @@ def test_gradients_and_hessians_in_every_way(dim):
     matrix = np.arange(dim * dim).reshape(dim, dim) / dim + np.eye(dim)
     matrix = matrix + matrix.T
     x = np.random.default_rng(1).normal(size=(4, 5, dim))
-    for value, slope in (
+    for value, gradient in (
         (lambda t: np.einsum("...i,ij,...j->...", t, matrix, t) / 2, lambda t: t @ matrix),
         (lambda t: sum(t[i] * matrix[i, j] * t[j] for i in range(dim) for j in range(dim)) / 2, lambda t: matrix @ t),
         (lambda t: float(t @ matrix @ t) / 2, lambda t: [float(row @ t) for row in matrix]),
     ):
-        for loss in (ln.losses.Function(value, dim=dim), ln.losses.Function(value, slope, dim=dim)):
+        for loss in (ln.losses.Function(value, dim=dim), ln.losses.Function(value, gradient, dim=dim)):
             assert np.allclose(loss.gradient(x), x @ matrix, rtol=1e-9, atol=1e-9)
             assert np.allclose(loss.hessian(x), matrix, rtol=2e-7, atol=2e-7)
             assert loss.gradient(x[:0]).shape == (0, 5, dim)

@@ -134,8 +134,8 @@ def test_kronecker_acts_between_rows_and_between_columns():
 
 def test_relative_metric_does_not_feel_a_change_of_scale():
     theta, velocity = np.random.default_rng(5).normal(size=(2, 7, 3))
-    whole, each = ln.metrics.Relative(3), ln.metrics.Relative(3, each=True)
-    for metric, scale in ((whole, 40.0), (each, np.array([1e-3, 1.0, 50.0]))):
+    joint, each = ln.metrics.Relative(3), ln.metrics.Relative(3, each=True)
+    for metric, scale in ((joint, 40.0), (each, np.array([1e-3, 1.0, 50.0]))):
         assert np.allclose(metric.norm_squared(theta * scale, velocity * scale), metric.norm_squared(theta, velocity))
 
 

@@ -35,13 +35,13 @@ def test_bad_arguments_name_the_argument(arguments, words):
 
 
 def test_objective_is_frozen_and_so_is_its_metric():
-    given = np.eye(2)
-    objective = ln.Objective(metric=given)
+    metric = np.eye(2)
+    objective = ln.Objective(metric=metric)
     with pytest.raises(dataclasses.FrozenInstanceError):
         objective.gamma = 1.0
     with pytest.raises(ValueError):
         objective.metric[0, 0] = 2.0
-    given[0, 0] = 5.0
+    metric[0, 0] = 5.0
     assert objective.metric[0, 0] == 1.0
 
 
@@ -56,11 +56,11 @@ def test_cost_rate_written_out():
 
 def test_metric_at_of_a_constant_metric_is_the_same_everywhere():
     points = np.random.default_rng(0).normal(size=(3, 4, 2))
-    given = np.array([[2.0, 0.5], [0.5, 1.0]])
-    assert np.array_equal(ln.Objective(metric=given).metric_at(points), np.broadcast_to(given, (3, 4, 2, 2)))
+    metric = np.array([[2.0, 0.5], [0.5, 1.0]])
+    assert np.array_equal(ln.Objective(metric=metric).metric_at(points), np.broadcast_to(metric, (3, 4, 2, 2)))
     assert np.array_equal(ln.Objective().metric_at(points[0, 0]), np.eye(2))
     with pytest.raises(ValueError, match="metric has shape"):
-        ln.Objective(metric=given).metric_at([1.0, 2.0, 3.0])
+        ln.Objective(metric=metric).metric_at([1.0, 2.0, 3.0])
 
 
 def test_metric_at_and_kinetic_of_a_metric_that_depends_on_theta():

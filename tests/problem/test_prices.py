@@ -58,11 +58,11 @@ def test_a_softened_price_has_the_slope_and_the_bend_that_it_says(name, softness
     price, dim = MANY[name]
     v, small = np.random.default_rng(0).uniform(-0.25, 0.25, (40, dim)), 1e-6
     v[0] = 0.0
-    _, slope, bend = price.softened(v, softness)
-    for d, one in enumerate(np.eye(dim)):
-        above, below = price.softened(v + small * one, softness), price.softened(v - small * one, softness)
-        np.testing.assert_allclose(slope[:, d], (above[0] - below[0]) / (2 * small), rtol=1e-4, atol=1e-8)
-        np.testing.assert_allclose(bend[:, d], (above[1] - below[1])[:, d] / (2 * small), rtol=1e-4, atol=1e-8)
+    _, gradient, curvature = price.softened(v, softness)
+    for d, unit in enumerate(np.eye(dim)):
+        above, below = price.softened(v + small * unit, softness), price.softened(v - small * unit, softness)
+        np.testing.assert_allclose(gradient[:, d], (above[0] - below[0]) / (2 * small), rtol=1e-4, atol=1e-8)
+        np.testing.assert_allclose(curvature[:, d], (above[1] - below[1])[:, d] / (2 * small), rtol=1e-4, atol=1e-8)
     np.testing.assert_allclose(price.softened(v, 1e-12)[0], price.value(v), atol=1e-9)
 
 
@@ -84,12 +84,12 @@ def _gain(price, p, start):
 def test_each_layer_goes_its_own_way():
     """W17: under limits of layers the exact step is that of each, wherever in θ it lies."""
     x = np.random.default_rng(3).normal(size=10)
-    whole = ln.update(ln.Objective(price=PRICES.Norm(LAYERS, limit=[0.3, 0.5, 0.7])), 2 * x, 2 * np.eye(10), 0.9)
+    full_step = ln.update(ln.Objective(price=PRICES.Norm(LAYERS, limit=[0.3, 0.5, 0.7])), 2 * x, 2 * np.eye(10), 0.9)
     for (part, name, *shape), limit in zip(LAYERS, [0.3, 0.5, 0.7], strict=True):
         norm = [(slice(None), name, *shape)] if shape else name
         own = x[part]
         alone = ln.update(ln.Objective(price=PRICES.Norm(norm, limit=limit)), 2 * own, 2 * np.eye(len(own)), 0.9)
-        np.testing.assert_allclose(whole[part], alone, atol=1e-12)
+        np.testing.assert_allclose(full_step[part], alone, atol=1e-12)
         size = PRICES.Norm(norm, limit=1.0).layers[0].norm.size
         shaped = alone.reshape(*shape) if shape else alone
         assert size(shaped) <= 0.9 * limit * (1 + 1e-12)
@@ -112,9 +112,9 @@ def test_the_costate_tells_a_limit_from_a_rest():
 
 def test_a_price_of_speed_squared_is_an_eta():
     for price in (PRICES.Quadratic(0.3), PRICES.Norm("l2", eta=0.3), PRICES.Power(2.0, 0.3)):
-        made = ln.Objective(price=price, gamma=1.0, metric=np.eye(2))
-        assert made.price is None and made.eta == 0.3
-        assert repr(made) == repr(ln.Objective(eta=0.3, gamma=1.0, metric=np.eye(2)))
+        objective = ln.Objective(price=price, gamma=1.0, metric=np.eye(2))
+        assert objective.price is None and objective.eta == 0.3
+        assert repr(objective) == repr(ln.Objective(eta=0.3, gamma=1.0, metric=np.eye(2)))
 
 
 def test_objectives_without_a_price_look_as_ever():
@@ -143,18 +143,18 @@ def test_what_goes_together():
 
 
 def test_an_objective_with_a_price_is_replaced_pickled_and_written():
-    made = ln.Objective(price=PRICES.Toll(0.1), k=2.0)
-    for other in (dataclasses.replace(made, k=3.0), dataclasses.replace(pickle.loads(pickle.dumps(made)), k=3.0)):
-        assert other.price == made.price and other.k == 3.0
-    assert repr(made).startswith("Objective(k=2.0") and "Toll(lam=0.1, eta=1.0)" in repr(made)
+    priced = ln.Objective(price=PRICES.Toll(0.1), k=2.0)
+    for copy in (dataclasses.replace(priced, k=3.0), dataclasses.replace(pickle.loads(pickle.dumps(priced)), k=3.0)):
+        assert copy.price == priced.price and copy.k == 3.0
+    assert repr(priced).startswith("Objective(k=2.0") and "Toll(lam=0.1, eta=1.0)" in repr(priced)
 
 
 def test_what_is_of_speed_alone_refuses_a_price():
-    made = ln.Objective(gamma=1.0, price=PRICES.Toll(0.1))
+    priced = ln.Objective(gamma=1.0, price=PRICES.Toll(0.1))
     bowl = ln.losses.Quadratic([[1.0]], minimum=[0.0])
     for call in (
-        lambda: ln.rules.rates(made, [[1.0]]), lambda: ln.value_bounds(made, bowl, [1.0], smoothness=1.0, pl=1.0),
-        lambda: ln.rules.deadline_rate(made, 1.0, 1.0),
+        lambda: ln.rules.rates(priced, [[1.0]]), lambda: ln.value_bounds(priced, bowl, [1.0], smoothness=1.0, pl=1.0),
+        lambda: ln.rules.deadline_rate(priced, 1.0, 1.0),
     ):  # fmt: skip
         with pytest.raises(ValueError, match=r"price"):
             call()

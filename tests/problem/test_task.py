@@ -68,10 +68,10 @@ def test_other_units_of_time_and_loss(task):
         def hessian(self, theta):
             return 2 * self.loss.hessian(theta)
 
-    other = task.rescaled(4.0, Twice)
-    assert other.settled == task.settled / 4
-    np.testing.assert_allclose(other.at(t / 4).value(x), 2 * task.at(t).value(x), rtol=1e-14)
-    np.testing.assert_allclose(other.at(t / 4).hessian(x), 2 * task.at(t).hessian(x), rtol=1e-12)
+    rescaled = task.rescaled(4.0, Twice)
+    assert rescaled.settled == task.settled / 4
+    np.testing.assert_allclose(rescaled.at(t / 4).value(x), 2 * task.at(t).value(x), rtol=1e-14)
+    np.testing.assert_allclose(rescaled.at(t / 4).hessian(x), 2 * task.at(t).hessian(x), rtol=1e-12)
 
 
 def test_functions_of_a_wrong_shape_are_named():

@@ -24,9 +24,9 @@ def test_assumptions_are_frozen(made):
 
 
 def test_arrays_are_copies_that_nobody_can_change():
-    given = np.eye(2)
-    known, faded = assume.Known(given), assume.Filter(0.0, fading=given)
-    given[0, 0] = 7.0
+    matrix = np.eye(2)
+    known, faded = assume.Known(matrix), assume.Filter(0.0, fading=matrix)
+    matrix[0, 0] = 7.0
     assert known.hessian[0, 0] == 1.0 and faded.fading[0, 0] == 1.0
     with pytest.raises(ValueError, match="read-only"):
         known.hessian[0, 0] = 2.0

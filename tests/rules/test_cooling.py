@@ -57,39 +57,39 @@ def test_a_spectrum_against_all_rates(exponent, cap):
     """The law of one scalar is within 0.2 % of the best of all rates of the exact recursion (L7)."""
     steps, h = 250, 0.05 * np.arange(1, 31) ** -exponent
     m, noise = h / h[0], 0.01 * h
-    found = cooling(h, m, noise, steps, cap=cap)
-    rates = np.minimum(found(steps - (np.arange(steps) + 0.5)), cap)
+    schedule = cooling(h, m, noise, steps, cap=cap)
+    rates = np.minimum(schedule(steps - (np.arange(steps) + 0.5)), cap)
     exact = float(np.sum(h * _final(rates, h, m, noise)))
     assert _brute(h, m, noise, steps, cap, rates) > 1 - 2e-3
     constant = min(
         float(np.sum(h * _final(np.full(steps, a), h, m, noise))) for a in np.geomspace(1e-3, min(cap, 30), 60)
     )
     assert exact < constant * (1 + 1e-9)
-    assert found.excess == pytest.approx(exact / 2, rel=2e-2)
-    assert np.all(np.diff(found.rate) >= -1e-12 * found.rate[-1])
+    assert schedule.excess == pytest.approx(exact / 2, rel=2e-2)
+    assert np.all(np.diff(schedule.rate) >= -1e-12 * schedule.rate[-1])
 
 
 def test_of_several_minima_the_least():
     """Two modes whose F has two minima: a local search from large U would stay in the dearer one."""
     h, m, noise = np.array([10.0, 0.3]) * 0.01, np.array([0.1, 10.0]), np.array([10.0, 1e-4])
-    found = cooling(h, m, noise, 500.0)
+    schedule = cooling(h, m, noise, 500.0)
     costs = []
     for distance in np.geomspace(1e-2, 400, 400):  # F by plain quadrature
         u = np.linspace(0.0, distance, 20_001)
         kernel = (noise * h * np.exp(-2 * h * u[:, None])).sum(1)
         costs.append(0.5 * np.sum(h * m * np.exp(-2 * h * distance)) + np.trapezoid(np.sqrt(kernel), u) ** 2 / 1000)
     dips = [i for i in range(1, 399) if costs[i] < costs[i - 1] and costs[i] < costs[i + 1]]
-    assert found.excess == pytest.approx(min(costs), rel=1e-3)
-    assert found.excess <= min(costs[i] for i in dips) * (1 + 1e-3)
+    assert schedule.excess == pytest.approx(min(costs), rel=1e-3)
+    assert schedule.excess <= min(costs[i] for i in dips) * (1 + 1e-3)
 
 
 def test_linear_decay_is_the_answer_to_noise_that_is_forgotten_as_one_over_time():
     """L8: κ ∝ u^{−q} gives (1 − z)^{q/(2−q)}; h = i^{−β} with noise ∝ h has q = 2 − 1/β: β = 1 is linear."""
     h = 1.0 * np.arange(1, 2001) ** -1.0
-    found = cooling(h, np.where(np.arange(2000) < 50, 1.0, 0.0), 0.01 * h, 2000.0)
+    schedule = cooling(h, np.where(np.arange(2000) < 50, 1.0, 0.0), 0.01 * h, 2000.0)
     left = np.array([0.2, 0.4, 0.6, 0.8]) * 2000
-    slope = np.diff(np.log(found(left))) / np.diff(np.log(left))
-    np.testing.assert_allclose(slope, 1.0, atol=0.15)
+    exponent = np.diff(np.log(schedule(left))) / np.diff(np.log(left))
+    np.testing.assert_allclose(exponent, 1.0, atol=0.15)
 
 
 def test_nothing_to_cool():

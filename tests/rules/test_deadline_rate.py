@@ -42,15 +42,15 @@ _OR_NONE = st.one_of(st.just(0.0), _SIZES)
 
 @given(_OR_NONE, _SIZES, _OR_NONE, _OR_NONE, st.floats(0.1, 10), st.floats(0.1, 10))
 def test_every_digit(h, left, gamma, charge, eta, k):
-    found = float(deadline_rate(ln.Objective(eta=eta, k=k, gamma=gamma, terminal=charge), h, left))
-    assert found == pytest.approx(_digits(h, left, gamma, charge, eta, k), rel=2e-15)
+    rate = float(deadline_rate(ln.Objective(eta=eta, k=k, gamma=gamma, terminal=charge), h, left))
+    assert rate == pytest.approx(_digits(h, left, gamma, charge, eta, k), rel=2e-15)
 
 
 def test_shapes_and_an_infinite_time():
-    found = deadline_rate(ln.Objective(gamma=0.5), [[1.0], [4.0]], [0.0, 1.0, math.inf])
-    assert found.shape == (2, 3) and np.all(found[:, 0] == 0)
+    rates = deadline_rate(ln.Objective(gamma=0.5), [[1.0], [4.0]], [0.0, 1.0, math.inf])
+    assert rates.shape == (2, 3) and np.all(rates[:, 0] == 0)
     root = math.sqrt(0.0625 + 4)
-    assert found[1, 2] == pytest.approx(1 / (root + 0.25), rel=1e-15)
+    assert rates[1, 2] == pytest.approx(1 / (root + 0.25), rel=1e-15)
     with pytest.raises(ln.NoMinimiser, match="remaining = inf"):
         deadline_rate(ln.Objective(), 0.0, math.inf)
 
@@ -133,12 +133,12 @@ def test_a_schedule_is_the_optimum_of_its_loss_weight(name, gamma):
     if name == "steps":
         half = count // 2
         t, rate = np.insert(t, half, t[half]), np.insert(rate, half, 1.0)
-    found = loss_weight(rate, gamma, times=t)
+    weighting = loss_weight(rate, gamma, times=t)
     middle = (rate[1:] + rate[:-1])[np.diff(t) > 0] / 2
-    assert len(found.times) == count
+    assert len(weighting.times) == count
 
     def cost(x):
-        return _cost(x, found.times, found.weight, found.jumps, found.charges, gamma, 0.0)
+        return _cost(x, weighting.times, weighting.weight, weighting.jumps, weighting.charges, gamma, 0.0)
 
     best = minimize(cost, np.ones(count), method="L-BFGS-B", options={"ftol": 1e-15, "gtol": 1e-10, "maxfun": 10**6})
     np.testing.assert_allclose(best.x, middle, atol=2e-3)
@@ -156,15 +156,15 @@ def test_a_curved_loss_may_want_a_rate_that_rises(share, wanted):
     h, count = 2.0, 700
     t = np.linspace(0.0, 0.5, count + 1)
     rate = 0.5 / (1 - share * 0.5 * h * t)  # ȧ = share · ha²
-    found = loss_weight(rate, times=t, curvature=h)
-    assert found.wanted is wanted
+    weighting = loss_weight(rate, times=t, curvature=h)
+    assert weighting.wanted is wanted
     dt = t[1] - t[0]
-    slopes, means = np.diff(np.eye(count + 1), axis=0), (np.eye(count + 1)[1:] + np.eye(count + 1)[:-1]) / 2
-    bill = slopes.T @ slopes / dt + h * dt * means.T @ (found.weight[:, None] * means)
-    bill[-1, -1] += h * found.charges[-1]
+    differences, means = np.diff(np.eye(count + 1), axis=0), (np.eye(count + 1)[1:] + np.eye(count + 1)[:-1]) / 2
+    bill = differences.T @ differences / dt + h * dt * means.T @ (weighting.weight[:, None] * means)
+    bill[-1, -1] += h * weighting.charges[-1]
     path = np.append(1.0, np.linalg.solve(bill[1:, 1:], -bill[1:, 0]))
     assert np.linalg.eigvalsh(bill[1:, 1:])[0] > 0
-    np.testing.assert_allclose(-slopes @ path / dt / (h * means @ path), (rate[1:] + rate[:-1]) / 2, rtol=1e-3)
+    np.testing.assert_allclose(-differences @ path / dt / (h * means @ path), (rate[1:] + rate[:-1]) / 2, rtol=1e-3)
 
 
 def test_a_gain_with_curvature_comes_from_a_constant_weight():

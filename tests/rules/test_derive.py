@@ -243,9 +243,9 @@ def test_limits_leave_out_what_they_say():
     for V in (1e-6, 1e-2, 1e4):
         g = np.array([math.sqrt(V)])
         flow = rule(g, rule.init([0.0]), [0.0])[0][0]
-        found = rule.limits(V)
-        steps[V] = {name: float(limit.neglected) for name, limit in found.items()}
-        newton = -g[0] * float(found["Newton"].gain)
+        limits = rule.limits(V)
+        steps[V] = {name: float(limit.neglected) for name, limit in limits.items()}
+        newton = -g[0] * float(limits["Newton"].gain)
         assert newton / flow - 1 == pytest.approx(steps[V]["Newton"], rel=1e-6)
         point = ln.derive(ln.Objective(ETA, K, gamma=0.3), curvature=assume.SecondMoment(0.0, scale=2.0), dt=1e-9)
         speed = point(g, point.init([0.0]), [0.0])[0][0] / 1e-9
@@ -264,12 +264,12 @@ def test_limits_leave_out_what_they_say():
 def test_limits_know_what_decays_and_what_fades(j, alpha, h, dt, newton):
     objective = ln.Objective(ETA, K, gamma=0.3, metric=[[1.7]], drift=ln.drifts.Linear([[-j]]) if j else None)
     rule = ln.derive(objective, belief=assume.Filter(0.5, fading=alpha), curvature=assume.Known([[h]]), dt=dt)
-    found, root = rule.limits(), math.sqrt(ETA * K * h / 1.7)
-    kept = {"gradient descent": 0.3 + j + alpha, "ballistic": root, "Adam": root + alpha}
-    wanted = {name: ETA * K / 1.7 / rate for name, rate in kept.items() if rate > 0}
-    assert set(found) == {*wanted, *(["Newton"] if newton else [])}
+    limits, root = rule.limits(), math.sqrt(ETA * K * h / 1.7)
+    rates = {"gradient descent": 0.3 + j + alpha, "ballistic": root, "Adam": root + alpha}
+    wanted = {name: ETA * K / 1.7 / rate for name, rate in rates.items() if rate > 0}
+    assert set(limits) == {*wanted, *(["Newton"] if newton else [])}
     for name, gain in wanted.items():
-        assert found[name].gain == pytest.approx(gain) and found[name].neglected == pytest.approx(
+        assert limits[name].gain == pytest.approx(gain) and limits[name].neglected == pytest.approx(
             gain / rule.gain() - 1
         )
 
@@ -288,9 +288,9 @@ def test_a_regime_of_many_coordinates_has_quantiles_and_a_share():
     rule = ln.derive(ln.Objective(gamma=1.0), belief=assume.Filter(0.99), curvature=assume.SecondMoment(0.999), dt=0.1)
     variances = np.array([1.0, 4.0, 16.0, 25.0, 100.0]) ** 2
     with pytest.warns(RegimeWarning, match="80 % of the coordinates"):
-        found = rule.regime(variances[::-1])
-    assert found.quantiles == pytest.approx((1.0, 4.0, 16.0, 25.0, 100.0)) and found.curvature == pytest.approx(1.0)
-    assert found.share == pytest.approx(0.8) and not found.holds
+        regime = rule.regime(variances[::-1])
+    assert regime.quantiles == pytest.approx((1.0, 4.0, 16.0, 25.0, 100.0)) and regime.curvature == pytest.approx(1.0)
+    assert regime.share == pytest.approx(0.8) and not regime.holds
     assert rule.regime(variances[1:]).holds and rule.regime(variances[1:]).share == 1.0
 
 
@@ -413,9 +413,9 @@ def test_what_is_told_of_the_curvature_is_averaged_over_the_steps_that_were_told
     rule, theta = ln.derive(ln.Objective(), curvature=belief, dt=0.1), np.ones(3)
     state, average, count = rule.init(theta), np.zeros(3), 0
     for n in range(7):
-        g, told = rng.normal(size=3), None if n in (2, 3) else rng.normal(size=3)
-        step, state = rule(g, state, theta, curvature=told)
-        if told is not None:
-            average, count = beta * average + (1 - beta) * told, count + 1
+        g, sample = rng.normal(size=3), None if n in (2, 3) else rng.normal(size=3)
+        step, state = rule(g, state, theta, curvature=sample)
+        if sample is not None:
+            average, count = beta * average + (1 - beta) * sample, count + 1
         v = average / (1 - beta**count) if corrected else average
         np.testing.assert_allclose(step, -0.1 * g / np.sqrt(np.abs(v) + floor), rtol=1e-12)

@@ -75,8 +75,8 @@ def assert_optimizers_go_through(rule, places):
 
 @pytest.mark.parametrize("name", CASES)
 def test_limits_and_tolls_give_the_rules_that_they_are_said_to(name):
-    given, step = CASES[name]
-    rule = ln.derive(belief=MEAN, dt=0.1, **given)
+    options, step = CASES[name]
+    rule = ln.derive(belief=MEAN, dt=0.1, **options)
     places, state = walk(rule)
     np.testing.assert_allclose(places, defined(step), rtol=1e-9, atol=1e-12)
     assert_optimizers_go_through(rule, places)

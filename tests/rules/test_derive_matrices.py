@@ -37,13 +37,13 @@ def whole(kind, state, mean, scale=2.0):
         weights = 0.3 * 0.7 ** np.arange(state.step) / (1 - 0.7**state.step)
         c = c / (weights @ weights) if kind == "noise" else c
         return scale * (c + 1e-6 * np.trace(c) / len(c) * np.eye(len(c)))
-    belief, seen, share = BELIEFS[kind], state.averages, 1 - 0.9 ** (state.step - 1)
-    ql, qr = seen["ql"], seen["qr"]
+    belief, averages, share = BELIEFS[kind], state.averages, 1 - 0.9 ** (state.step - 1)
+    ql, qr = averages["ql"], averages["qr"]
     if kind == "eigenbasis":
-        both = np.kron(ql, qr)
-        c = both @ np.diag(seen["v"].ravel() / share) @ both.T
+        basis = np.kron(ql, qr)
+        c = basis @ np.diag(averages["v"].ravel() / share) @ basis.T
     else:
-        a, b = (q @ np.diag(seen[side].ravel() / share) @ q.T for q, side in ((ql, "rows"), (qr, "columns")))
+        a, b = (q @ np.diag(averages[side].ravel() / share) @ q.T for q, side in ((ql, "rows"), (qr, "columns")))
         if kind == "bound":
             c = np.kron(scipy.linalg.sqrtm(n * a), scipy.linalg.sqrtm(m * b)).real
         else:
@@ -104,17 +104,17 @@ def test_discount_decay_price_and_fading_go_together_by_riccatis_equation(kind, 
     rule = ln.derive(objective, belief=assume.Filter(0.7, fading=fading), curvature=BELIEFS[kind], dt=dt, exact=exact)
     theta = draws(1, M, N, seed=3)[0]
     step, mean, state = last_step(rule, draws(5, M, N), theta)
-    h, one, eta = whole(kind, state, mean), np.eye(d), 3.0 / price
-    value = scipy.linalg.solve_continuous_are(-(decay + gamma / 2) * one, one, 0.5 * h, one / eta)
-    damping = (gamma + decay) * one + eta * value
-    held = scipy.linalg.solve_sylvester(damping, fading * one, 0.5 * one)
+    h, eye, eta = whole(kind, state, mean), np.eye(d), 3.0 / price
+    value = scipy.linalg.solve_continuous_are(-(decay + gamma / 2) * eye, eye, 0.5 * h, eye / eta)
+    damping = (gamma + decay) * eye + eta * value
+    held = scipy.linalg.solve_sylvester(damping, fading * eye, 0.5 * eye)
     free = -decay * theta.ravel() + np.linspace(-1, 1, d)
     forced = free - eta * np.linalg.solve(damping, value @ free)
     expected = dt * (forced - eta * held @ mean.ravel())
     if exact:
         flow = np.zeros((2 * d + 1,) * 2)
-        flow[:d, :d], flow[:d, d:-1], flow[:d, -1] = -decay * one - eta * value, -eta * held, forced
-        flow[d:-1, d:-1] = -fading * one
+        flow[:d, :d], flow[:d, d:-1], flow[:d, -1] = -decay * eye - eta * value, -eta * held, forced
+        flow[d:-1, d:-1] = -fading * eye
         expected = scipy.linalg.expm(dt * flow)[:d] @ np.concatenate([np.zeros(d), mean.ravel(), [1.0]])
     np.testing.assert_allclose(step.ravel(), expected, rtol=2e-6, atol=2e-7)
 
@@ -203,10 +203,10 @@ def test_formulas_limits_regime_and_page_are_those_of_an_entry():
     )
     assert rule.equations == diagonal.equations and rule.velocity == diagonal.velocity
     v = np.array([1e-4, 1.0, 100.0])
-    found, known = rule.limits(v), diagonal.limits(v)
-    assert found.keys() == known.keys() and len(known) == 4
+    limits, known = rule.limits(v), diagonal.limits(v)
+    assert limits.keys() == known.keys() and len(known) == 4
     for name in known:
-        np.testing.assert_allclose(found[name].neglected, known[name].neglected)
+        np.testing.assert_allclose(limits[name].neglected, known[name].neglected)
     with pytest.warns(ln.rules.derive.RegimeWarning):
         assert rule.regime(v) == diagonal.regime(v)
     page = rule._repr_markdown_()

@@ -86,19 +86,19 @@ def test_the_batch_of_a_tracker_follows_a_cube_law():
     rng = np.random.default_rng(0)
     for kh, h, sigma, D, c0, c1 in 10 ** rng.uniform(-1, 1, (40, 6)):
         bill = tracking(c0, c1, kh, D, sigma**2 / h**2)
-        found = looking.batch(c0, c1, kh=kh, D=D, sigma=sigma, h=h)
-        start = np.log([found.interval * 1.3, found.batch * 1.4])
+        plan = looking.batch(c0, c1, kh=kh, D=D, sigma=sigma, h=h)
+        start = np.log([plan.interval * 1.3, plan.batch * 1.4])
         free = scipy.optimize.minimize(lambda z, bill=bill: bill(*np.exp(z)), start, method="Nelder-Mead",
                                        options={"xatol": 1e-9, "fatol": 1e-14, "maxiter": 4000})  # fmt: skip
         if free.x[1] > 0:
-            assert bill(*found) == pytest.approx(free.fun, rel=1e-8)
-            B_n = sigma**2 / (h**2 * np.sqrt(D * sigma**2 * found.interval / (h**2 * found.batch)))
-            assert found.batch**3 == pytest.approx(2 * c0 / c1 * B_n**2, rel=1e-8)
+            assert bill(*plan) == pytest.approx(free.fun, rel=1e-8)
+            B_n = sigma**2 / (h**2 * np.sqrt(D * sigma**2 * plan.interval / (h**2 * plan.batch)))
+            assert plan.batch**3 == pytest.approx(2 * c0 / c1 * B_n**2, rel=1e-8)
         else:
-            one = scipy.optimize.minimize_scalar(
+            single = scipy.optimize.minimize_scalar(
                 lambda z, bill=bill: bill(np.exp(z), 1.0), bounds=(-20, 20), method="bounded"
             ).fun
-            assert found.batch == 1.0 and bill(*found) == pytest.approx(one, rel=1e-8)
+            assert plan.batch == 1.0 and bill(*plan) == pytest.approx(single, rel=1e-8)
     edge = looking.batch(1e-4, 0.1, kh=1.0, D=1.0, sigma=1.0, h=1.0)
     assert edge.batch == 1.0
     alone = tracking(0.0, 0.1, 1.0, 1.0, 1.0)
@@ -109,8 +109,8 @@ def test_the_batch_of_a_tracker_follows_a_cube_law():
 def test_no_schedule_of_two_intervals_beats_equal_ones():
     """W24: periodic looking is best, against unequal pairs of intervals and batches from random starts."""
     kh, h, sigma, D, c0, c1 = 1.0, 1.0, 1.0, 1.0, 0.5, 0.05
-    found = looking.batch(c0, c1, kh=kh, D=D, sigma=sigma, h=h)
-    periodic = tracking(c0, c1, kh, D, sigma**2 / h**2)(*found)
+    plan = looking.batch(c0, c1, kh=kh, D=D, sigma=sigma, h=h)
+    periodic = tracking(c0, c1, kh, D, sigma**2 / h**2)(*plan)
 
     def bill(z):
         T1, T2, B1, B2 = np.exp(np.clip(z, -8, 8))
@@ -124,7 +124,7 @@ def test_no_schedule_of_two_intervals_beats_equal_ones():
                 break
         return (kh / 2 * ((P + a) / 2 * T1 + (b + c) / 2 * T2) + 2 * c0 + c1 * (B1 + B2)) / (T1 + T2)
 
-    rng, base = np.random.default_rng(1), np.log(np.repeat(found, 2))
+    rng, base = np.random.default_rng(1), np.log(np.repeat(plan, 2))
     for _ in range(4):
         best = scipy.optimize.minimize(
             bill, base + rng.normal(size=4) * 0.5, method="Nelder-Mead", options={"maxiter": 800}
@@ -204,9 +204,9 @@ def test_the_batch_of_a_descent():
     rng = np.random.default_rng(3)
     for c0, c1, noise in 10 ** rng.uniform(-2, 2, (40, 3)):
         bill = lambda b, c0=c0, c1=c1, noise=noise: (c0 + c1 * b) * (1 + noise / b)
-        found = looking.descent_batch(c0, c1, noise)
+        batch = looking.descent_batch(c0, c1, noise)
         best = scipy.optimize.minimize_scalar(
             lambda z, bill=bill: bill(np.exp(z)), bounds=(0, 14), method="bounded", options={"xatol": 1e-9}
         )
-        assert bill(found) <= best.fun * (1 + 1e-9)
+        assert bill(batch) <= best.fun * (1 + 1e-9)
     assert looking.descent_batch(3.0, 0.5, 6.0) == pytest.approx(6.0)

@@ -138,8 +138,8 @@ def test_edges_of_dt():
     assert np.allclose(ln.update(objective, g, hessian, math.inf), -np.linalg.solve(hessian, g), rtol=1e-12)
     flat = ln.update(objective, [1.0, 2.0], np.diag([0.0, 1.0]), 0.7)
     assert flat[0] == pytest.approx(-1.0 * 0.7 / 0.5, rel=1e-15)  # h = 0: plain gradient descent, ηkΔt/γ
-    still = ln.update(ln.Objective(gamma=0.0), [0.0, 2.0], np.diag([0.0, 1.0]), math.inf)
-    assert np.allclose(still, [0.0, -2.0])
+    step = ln.update(ln.Objective(gamma=0.0), [0.0, 2.0], np.diag([0.0, 1.0]), math.inf)
+    assert np.allclose(step, [0.0, -2.0])
 
 
 def test_negative_curvature_runs_away_but_is_optimal():
@@ -234,7 +234,7 @@ def test_one_eigendecomposition_is_all_that_is_cubic(monkeypatch):
     low_rank = rng.normal(size=(dim, 3))
     hessian = np.diag(rng.uniform(0.5, 2.0, dim)) + low_rank @ low_rank.T / dim
     objective = ln.Objective(eta=0.7, k=1.3, gamma=0.4, metric=metric)  # its own Cholesky check is done here, once
-    slope = rng.normal(size=dim)
+    gradient = rng.normal(size=dim)
     calls = []
     genuine = scipy.linalg.eigh
 
@@ -259,14 +259,14 @@ def test_one_eigendecomposition_is_all_that_is_cubic(monkeypatch):
     monkeypatch.setattr(scipy.linalg, "eigh", counted)
     Watched.products = 0
     monkeypatch.setattr(modes, "decompose", watched(modes.decompose))
-    step = ln.update(objective, slope, hessian, 0.8)
+    step = ln.update(objective, gradient, hessian, 0.8)
     monkeypatch.undo()
     assert calls == [(dim, dim)]
     assert Watched.products == 0
     # and it is the right step: H·Δθ from the flow of the linear equation, mode by mode
     h, x = genuine(hessian, metric)
     rate = np.sqrt(0.2**2 + 0.91 * h) - 0.2
-    assert np.allclose(step, -x @ (-np.expm1(-rate * 0.8) / h * (x.T @ slope)), rtol=1e-9, atol=1e-12)
+    assert np.allclose(step, -x @ (-np.expm1(-rate * 0.8) / h * (x.T @ gradient)), rtol=1e-9, atol=1e-12)
 
 
 class Watched(np.ndarray):
@@ -336,8 +336,8 @@ def test_a_gradient_of_another_length_than_the_hessian_is_blamed_by_name():
 def test_a_discount_that_hardly_falls_within_the_plan_is_none():
     """ω/α beyond what Bessel functions are known for: the gain is ω, and on its way there it is continuous."""
     for alpha in (1e-9, 1e-10, 1e-12):
-        found = ln.rules.hyperbolic_rate(ln.Objective(), 4.0, alpha, 1.0, [0.0, 1.0], planner="committed")
-        np.testing.assert_allclose(found, 0.5 * (1 - 0.5 * alpha / 2), rtol=1e-15)
+        rates = ln.rules.hyperbolic_rate(ln.Objective(), 4.0, alpha, 1.0, [0.0, 1.0], planner="committed")
+        np.testing.assert_allclose(rates, 0.5 * (1 - 0.5 * alpha / 2), rtol=1e-15)
 
 
 HYPERBOLIC = [(0.622, 5.05, 343.6), (1.1e-26, 5.2e8, 27.3), (0.0736, 2.2e9, 1596.6), (1.3, 1.222, 145.45),
@@ -385,5 +385,5 @@ def test_hyperbolic_gains_of_all_sizes_are_numbers_in_order_or_refused_by_name()
 def test_the_gain_falls_to_nothing_where_the_future_counts_for_nothing():
     """ν beyond 2^31 and beyond z: K = ω²/α(p−1) for both."""
     for planner in ("committed", "naive", "sophisticated"):
-        found = float(ln.rules.hyperbolic_rate(ln.Objective(), 4.0, 1.0, 1e15, planner=planner))
-        assert found == pytest.approx(1e-15, rel=1e-9)
+        rate = float(ln.rules.hyperbolic_rate(ln.Objective(), 4.0, 1.0, 1e15, planner=planner))
+        assert rate == pytest.approx(1e-15, rel=1e-9)

@@ -27,8 +27,8 @@ def path_cost(loss, start, stop, *, horizon, intervals, gamma, first=None, free=
     solver = casadi.nlpsol("path", "ipopt", {"x": casadi.vec(moving), "f": total}, options)
     if first is None:
         first = start + np.linspace(0, 1, intervals + 1)[:, None] * (stop - start)
-    found = solver(x0=first[1 : len(first) - (not free)].ravel())
-    return float(found["f"]), np.array(found["x"]).reshape(-1, dim)
+    solution = solver(x0=first[1 : len(first) - (not free)].ravel())
+    return float(solution["f"]), np.array(solution["x"]).reshape(-1, dim)
 
 
 def rest_cost(loss, start, rest, *, gamma, horizon, intervals=800, near=None):

@@ -8,8 +8,8 @@ from benchmarks import landscapes
 
 def ring(tilt=0.0, height=1.0):
     """height·(|θ|² − 1)² + tilt·θ₁."""
-    one = landscapes.ring(tilt / height)
-    asked = (lambda x, ask=ask: height * ask(x) for ask in (one.value, one.gradient, one.hessian))
+    unit_ring = landscapes.ring(tilt / height)
+    asked = (lambda x, ask=ask: height * ask(x) for ask in (unit_ring.value, unit_ring.gradient, unit_ring.hessian))
     return ln.losses.Function(*asked, dim=2)
 
 

@@ -114,13 +114,13 @@ def test_conjugate_point_is_not_certified():
 
 def test_loss_without_any_minimum():
     """θ̈ = γθ̇ + ηk·L′ with L′ = −1: with a discount θ̇ = ηk/γ for ever, with a deadline θ̇ = (1 − e^{γ(t−T)})·ηk/γ."""
-    slope = ln.losses.Function(lambda x: -x[..., 0], dim=1)
+    ramp = ln.losses.Function(lambda x: -x[..., 0], dim=1)
     with pytest.raises(ln.NoMinimiser, match="no lower bound"):
-        ln.solve(ln.Objective(), slope, [0.0])
-    traj = ln.solve(ln.Objective(gamma=1.0), slope, [0.0])
+        ln.solve(ln.Objective(), ramp, [0.0])
+    traj = ln.solve(ln.Objective(gamma=1.0), ramp, [0.0])
     assert traj.action == pytest.approx(-0.5, rel=1e-8) and traj.velocity(2.0)[0] == pytest.approx(1.0, rel=1e-6)
     assert traj.at_infinity == "moves on" and traj.is_minimum
-    traj = ln.solve(ln.Objective(gamma=1.0, horizon=2.0), slope, [0.0])
+    traj = ln.solve(ln.Objective(gamma=1.0, horizon=2.0), ramp, [0.0])
     assert traj.velocity(0.5)[0] == pytest.approx(1 - np.exp(-1.5), rel=1e-7)
 
 
@@ -167,10 +167,10 @@ def test_banded_solver_against_dense(count, dim, discount):
         here, there = slice(n * dim, (n + 1) * dim), slice((n + 1) * dim, (n + 2) * dim)
         dense[there, here], dense[here, there] = block * ratio, block.T / ratio
     factored = blocks.factor(blocks.banded(diagonal, below))
-    found = [blocks.solve_discounted(factored, half, right)]
-    found += [blocks.solve(factored, right)] if discount == "none" else []
-    for one in found:
-        np.testing.assert_allclose(one.ravel(), np.linalg.solve(dense, right.ravel()), rtol=1e-12, atol=1e-13)
+    solutions = [blocks.solve_discounted(factored, half, right)]
+    solutions += [blocks.solve(factored, right)] if discount == "none" else []
+    for solution in solutions:
+        np.testing.assert_allclose(solution.ravel(), np.linalg.solve(dense, right.ravel()), rtol=1e-12, atol=1e-13)
     assert blocks.factor(blocks.banded(-diagonal, below)) is None
 
 
@@ -221,10 +221,10 @@ def test_side_by_side_each_path_ends_where_it_ends_alone():
     starts = ends + np.sin(np.pi * u) * rng.normal(size=(8, 1, 2))
     together = newton.minimise_all(p, starts)
     alone = [newton.minimise(p, start) for start in starts]
-    assert all(one.converged and one.definite for one in together + alone)
-    for one, other in zip(together, alone, strict=True):
-        np.testing.assert_allclose(one.path, other.path, rtol=0, atol=1e-9)
-    assert 1 < len({round(one.action, 9) for one in alone}) <= len(set(together)) < len(starts)
+    assert all(result.converged and result.definite for result in together + alone)
+    for result, single in zip(together, alone, strict=True):
+        np.testing.assert_allclose(result.path, single.path, rtol=0, atol=1e-9)
+    assert 1 < len({round(result.action, 9) for result in alone}) <= len(set(together)) < len(starts)
 
 
 def test_a_step_that_climbs_is_damped_from_the_first():

@@ -15,8 +15,8 @@ KNOWN = known()
      if not case.wrong and case.name != "logistic, breast cancer, one by one"],  # test_graded.py has it
 )  # fmt: skip
 def test_what_was_right_stays(case):
-    found = measure(case)
-    assert agrees(found, KNOWN[case.name]), (found, KNOWN[case.name])
+    answer = measure(case)
+    assert agrees(answer, KNOWN[case.name]), (answer, KNOWN[case.name])
 
 
 def test_every_case_is_known_by_its_own_name():
@@ -37,5 +37,5 @@ def test_answers_are_those_of_ritz(name):
     (case,) = (case for case in CASES if case.name == name)
     objective, loss = case.make()
     ground = Ground(loss, objective.gamma, objective.drift)
-    found = settled(ground, case.start, towards(case.start, KNOWN[name]["end"]), 40.0)
-    assert found == pytest.approx(KNOWN[name]["action"], abs=SAME)
+    action = settled(ground, case.start, towards(case.start, KNOWN[name]["end"]), 40.0)
+    assert action == pytest.approx(KNOWN[name]["action"], abs=SAME)

@@ -51,18 +51,18 @@ def summed(price, loss, start, horizon, count, gamma):
         step, height = np.diff(theta, axis=0), (theta[1:, 1] + theta[:-1, 1]) / 2
         momentum = between[:, None] * price * step / (dt * height[:, None] ** 2)
         kinetic = (momentum * step).sum(1) / 2
-        slope = at[:, None] * loss.gradient(theta)
-        slope[1:] += momentum
-        slope[:-1] -= momentum
-        slope[1:, 1] -= kinetic / height
-        slope[:-1, 1] -= kinetic / height
-        return kinetic.sum() + at @ loss.value(theta), slope[1:].ravel()
+        gradient = at[:, None] * loss.gradient(theta)
+        gradient[1:] += momentum
+        gradient[:-1] -= momentum
+        gradient[1:, 1] -= kinetic / height
+        gradient[:-1, 1] -= kinetic / height
+        return kinetic.sum() + at @ loss.value(theta), gradient[1:].ravel()
 
     options = {"maxiter": 20_000, "maxfun": 40_000, "maxcor": 40, "ftol": 1e-16, "gtol": 1e-10}
     bounds = [(None, None), (0.1, 9)] * count
     guess = np.tile(start, count)
-    found = scipy.optimize.minimize(total, guess, jac=True, method="L-BFGS-B", options=options, bounds=bounds)
-    return dt * np.arange(count + 1), np.vstack([start, found.x.reshape(count, 2)]), found.fun
+    result = scipy.optimize.minimize(total, guess, jac=True, method="L-BFGS-B", options=options, bounds=bounds)
+    return dt * np.arange(count + 1), np.vstack([start, result.x.reshape(count, 2)]), result.fun
 
 
 @pytest.mark.parametrize(("width", "gamma"), [(0.4, 0.0), (1.0, 0.8), (2.0, 0.0)])
@@ -162,13 +162,13 @@ def test_a_plain_function_is_not_called_more_often_than_it_must(metric, most):
     path = curved.solve(ln.Objective(gamma=0.5, metric=counted), Uncertain(), start)
     assert count <= most
     exact = curved.solve(ln.Objective(gamma=0.5, metric=ln.metrics.Fisher(spread="log_variance")), Uncertain(), start)
-    other = ln.uncertainty.plan(
+    plan = ln.uncertainty.plan(
         ln.uncertainty.Problem(gamma=0.5, entropy=0.8), ln.losses.Quadratic([[2.0]], minimum=[0.0]), [1.0], [0.4]
     )
     t = np.linspace(0, 8, 33)
     assert np.allclose(path(t), exact(t), atol=1e-7)
-    assert np.allclose(path(t), np.hstack([other.mean(t), other.log_variance(t)]), atol=1e-6)
-    assert path.action == pytest.approx(other.action, rel=1e-8)
+    assert np.allclose(path(t), np.hstack([plan.mean(t), plan.log_variance(t)]), atol=1e-6)
+    assert path.action == pytest.approx(plan.action, rel=1e-8)
 
 
 SWIRL = ln.drifts.Function(lambda x: [x[1] ** 2 - x[0], x[0] * x[1]], lambda x: [[-1.0, 2 * x[1]], [x[1], x[0]]], dim=2)
@@ -187,8 +187,8 @@ def test_the_numbers_are_those_of_the_derived_equations(metric, drift):
     theta, velocity = np.random.default_rng(0).uniform(0.3, 1.5, size=(2, 20, 2))
     loss = ln.losses.Rosenbrock()
     derived = ln.euler_lagrange(objective, loss).acceleration(theta, velocity)
-    found = acceleration(objective, theta, velocity, loss.gradient(theta))
-    assert np.allclose(found, derived, rtol=1e-9, atol=1e-9)
+    computed = acceleration(objective, theta, velocity, loss.gradient(theta))
+    assert np.allclose(computed, derived, rtol=1e-9, atol=1e-9)
 
 
 BOWL = ln.losses.Quadratic(np.eye(2), minimum=[0.0, 1.0])
@@ -227,5 +227,5 @@ def test_paths_under_a_metric_of_ratios_do_not_feel_the_units(each, length, time
         path = ln.solve(objective, loss, np.array([2.0, 0.7]) * length)
         return path(np.array([0.3, 1.0, 4.0]) * time) / length, path.action / cost, path.is_minimum
 
-    (base, action, sure), (other, again, also) = solved(1.0, 1.0, 1.0), solved(length, time, cost)
-    assert np.allclose(other, base, rtol=1e-6) and again == pytest.approx(action, rel=1e-8) and sure and also
+    (base, action, sure), (scaled, again, also) = solved(1.0, 1.0, 1.0), solved(length, time, cost)
+    assert np.allclose(scaled, base, rtol=1e-6) and again == pytest.approx(action, rel=1e-8) and sure and also

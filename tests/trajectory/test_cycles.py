@@ -20,10 +20,10 @@ def turning(rate, gamma=0.0, **options):
 def test_on_the_ring_the_drift_carries_for_nothing(gamma, rate, units):
     eta, k, height = units
     speed = np.sqrt(eta * k * height)  # one over the unit of time
-    found = cycles.cycle(turning(rate * speed, gamma * speed, eta=eta, k=k), ring(height=height), loop(radius=0.85))
-    assert found.period == pytest.approx(2 * np.pi / (rate * speed), rel=1e-9)
-    np.testing.assert_allclose(np.linalg.norm(found.position(np.linspace(0, 9, 50) / speed), axis=1), 1, atol=1e-9)
-    assert abs(found.rate) < 1e-12 * k * height and found.action == pytest.approx(0, abs=1e-9 * k * height / speed)
+    orbit = cycles.cycle(turning(rate * speed, gamma * speed, eta=eta, k=k), ring(height=height), loop(radius=0.85))
+    assert orbit.period == pytest.approx(2 * np.pi / (rate * speed), rel=1e-9)
+    np.testing.assert_allclose(np.linalg.norm(orbit.position(np.linspace(0, 9, 50) / speed), axis=1), 1, atol=1e-9)
+    assert abs(orbit.rate) < 1e-12 * k * height and orbit.action == pytest.approx(0, abs=1e-9 * k * height / speed)
 
 
 @pytest.mark.parametrize("gamma", [0.0, 0.7])
@@ -37,45 +37,45 @@ def test_obeys_the_symbolic_equation_for_a_drift_that_is_neither_linear_nor_a_gr
     drift = ln.drifts.Function(swirl, jacobian, dim=2)
     objective = ln.Objective(eta=0.7, k=1.6, gamma=gamma, metric=[[1.3, 0.2], [0.2, 0.8]], drift=drift)
     loss = ring(0.05)
-    found = cycles.cycle(objective, loss, loop())
-    law, step = ln.euler_lagrange(objective, loss), 1e-4 * found.period
-    for t in np.linspace(0, found.period, 7):
-        bend = (found.velocity(t + step) - found.velocity(t - step)) / (2 * step)
-        expected = law.acceleration(found.position(t), found.velocity(t), t)
-        np.testing.assert_allclose(bend, expected, atol=1e-5)
-    assert found.residual < 1e-9 and found.tail < 1e-8
+    orbit = cycles.cycle(objective, loss, loop())
+    law, step = ln.euler_lagrange(objective, loss), 1e-4 * orbit.period
+    for t in np.linspace(0, orbit.period, 7):
+        acceleration = (orbit.velocity(t + step) - orbit.velocity(t - step)) / (2 * step)
+        expected = law.acceleration(orbit.position(t), orbit.velocity(t), t)
+        np.testing.assert_allclose(acceleration, expected, atol=1e-5)
+    assert orbit.residual < 1e-9 and orbit.tail < 1e-8
 
 
 def test_a_metric_is_a_change_of_coordinates():
     change = np.array([[1.0, 0.4], [0.0, 0.7]])
     back = np.linalg.inv(change)
-    plain, other = ring(0.04), ln.losses.Function(lambda x: ring(0.04).value(x @ change.T), dim=2)
+    plain, changed = ring(0.04), ln.losses.Function(lambda x: ring(0.04).value(x @ change.T), dim=2)
     whirl = ln.drifts.rotation(0.4).matrix(2)
     moved = ln.Objective(gamma=0.3, metric=change.T @ change, drift=ln.drifts.Linear(back @ whirl @ change))
-    one, two = cycles.cycle(turning(0.4, 0.3), plain, loop()), cycles.cycle(moved, other, loop() @ back.T)
-    assert two.period == pytest.approx(one.period, rel=1e-6)
-    assert two.rate == pytest.approx(one.rate, rel=1e-5)
+    orbit, moved_orbit = cycles.cycle(turning(0.4, 0.3), plain, loop()), cycles.cycle(moved, changed, loop() @ back.T)
+    assert moved_orbit.period == pytest.approx(orbit.period, rel=1e-6)
+    assert moved_orbit.rate == pytest.approx(orbit.rate, rel=1e-5)
 
 
 def test_action_obeys_the_hamilton_jacobi_equation_and_quadrature():
-    found = cycles.cycle(turning(0.4, 0.3), ring(0.1), loop())
-    here, speed = found.position(0.0), found.velocity(0.0)
-    energy = found.loss.value(here) + 0.4**2 * here @ here / 2 - speed @ speed / 2
-    assert 0.3 * found.action == pytest.approx(energy, rel=1e-9)
-    summed = quad(lambda t: np.exp(-0.3 * t) * found.cost_rate(t), 0, 80, limit=400)[0]
-    assert found.action == pytest.approx(summed, rel=1e-7)
+    orbit = cycles.cycle(turning(0.4, 0.3), ring(0.1), loop())
+    here, speed = orbit.position(0.0), orbit.velocity(0.0)
+    energy = orbit.loss.value(here) + 0.4**2 * here @ here / 2 - speed @ speed / 2
+    assert 0.3 * orbit.action == pytest.approx(energy, rel=1e-9)
+    summed = quad(lambda t: np.exp(-0.3 * t) * orbit.cost_rate(t), 0, 80, limit=400)[0]
+    assert orbit.action == pytest.approx(summed, rel=1e-7)
 
 
 @pytest.mark.slow
 def test_cost_per_unit_of_time_is_that_of_long_deadlines():
     rate, tilt = 0.5, 0.08
-    found = cycles.cycle(turning(rate), ring(tilt), loop())
+    orbit = cycles.cycle(turning(rate), ring(tilt), loop())
     turns = np.array([3.0, 4.0, 6.0])
-    spans = found.period * turns
-    costs = [ln.solve(turning(rate, horizon=span), ring(tilt), found.position(0.0), rtol=1e-6).action for span in spans]
+    spans = orbit.period * turns
+    costs = [ln.solve(turning(rate, horizon=span), ring(tilt), orbit.position(0.0), rtol=1e-6).action for span in spans]
     terms = np.stack([spans, np.ones(3), 1 / turns], axis=1)  # the free end costs a constant and something over T
-    assert np.linalg.solve(terms, costs)[0] == pytest.approx(found.rate, abs=4e-5)
-    assert found.rate < -0.005  # and the tilt makes it negative: a gain that a wrong orbit would not have
+    assert np.linalg.solve(terms, costs)[0] == pytest.approx(orbit.rate, abs=4e-5)
+    assert orbit.rate < -0.005  # and the tilt makes it negative: a gain that a wrong orbit would not have
 
 
 def test_phase_theory_of_the_weakly_tilted_ring():
@@ -89,9 +89,9 @@ def test_phase_theory_of_the_weakly_tilted_ring():
         energy = brentq(lambda e: winding(e) - 2 * np.pi * rate, tilt * (1 + 1e-12), 50 * tilt)  # noqa: B023
         share = 2 * tilt / (energy + tilt)
         period = 4 * ellipk(share) / np.sqrt(2 * (energy + tilt))
-        found = cycles.cycle(turning(rate), ring(tilt), loop())
-        assert found.period == pytest.approx(period, rel=allowed)
-        assert found.rate == pytest.approx(rate**2 / 2 - energy, rel=4 * allowed)
+        orbit = cycles.cycle(turning(rate), ring(tilt), loop())
+        assert orbit.period == pytest.approx(period, rel=allowed)
+        assert orbit.rate == pytest.approx(rate**2 / 2 - energy, rel=4 * allowed)
 
 
 def slowest(objective, loss, span):
@@ -179,9 +179,9 @@ def test_with_strong_discount_the_resting_place_is_born_on_the_orbit():
 
 
 def test_a_guess_near_the_threshold_is_reached_by_way_of_stronger_drifts():
-    found = cycles.cycle(turning(0.1), ring(0.005), loop())
-    assert found.period == pytest.approx(76.1619, rel=1e-4)  # by scipy's collocation, on 4485 nodes
-    assert found.strength == 1.0
+    orbit = cycles.cycle(turning(0.1), ring(0.005), loop())
+    assert orbit.period == pytest.approx(76.1619, rel=1e-4)  # by scipy's collocation, on 4485 nodes
+    assert orbit.strength == 1.0
 
 
 def test_says_what_does_not_fit():

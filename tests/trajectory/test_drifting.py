@@ -51,12 +51,12 @@ def test_four_methods_agree(seed, kind, dim):
     t = np.linspace(0.0, 6.0, 25)
     size, tol = max(1.0, float(np.max(np.abs(exact(t))))), 1e-7 if kind == "none" else 1e-6
     for method in ("riccati", "action", "bvp"):
-        other = ln.solve(objective, loss, theta0, method=method)
-        assert other.method == method and other.converged
-        assert other.action == pytest.approx(exact.action, rel=tol)
-        assert np.max(np.abs(other(t) - exact(t))) < tol * size
-        assert np.max(np.abs(other.velocity(t) - exact.velocity(t))) < 10 * tol * size
-        assert np.allclose(other.asymptote, exact.asymptote, atol=tol * size)
+        path = ln.solve(objective, loss, theta0, method=method)
+        assert path.method == method and path.converged
+        assert path.action == pytest.approx(exact.action, rel=tol)
+        assert np.max(np.abs(path(t) - exact(t))) < tol * size
+        assert np.max(np.abs(path.velocity(t) - exact.velocity(t))) < 10 * tol * size
+        assert np.allclose(path.asymptote, exact.asymptote, atol=tol * size)
 
 
 @pytest.mark.parametrize("seed", range(draws(20)))
@@ -77,6 +77,6 @@ def test_the_law_of_a_rest_is_what_the_euler_lagrange_equations_say_near_it(seed
             return np.concatenate([pace, acceleration(objective, place, pace, 2 * place + 4 * place**3)], axis=-1)
 
         rates = np.linalg.eigvals(differences.first(motion, np.concatenate([end.centre, np.zeros(dim)])))
-        slow = sorted(rates[rates.real < objective.gamma / 2], key=lambda one: (one.real, one.imag))
-        law = sorted(np.linalg.eigvals(end.closed).astype(complex), key=lambda one: (one.real, one.imag))
+        slow = sorted(rates[rates.real < objective.gamma / 2], key=lambda z: (z.real, z.imag))
+        law = sorted(np.linalg.eigvals(end.closed).astype(complex), key=lambda z: (z.real, z.imag))
         np.testing.assert_allclose(law, slow, rtol=1e-5, atol=1e-7)

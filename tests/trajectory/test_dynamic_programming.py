@@ -21,10 +21,10 @@ EDGE = 14.0  # of the grid, at least: it holds the path that is judged
 
 def towards(value, drift, rate, step):
     """The best velocity on a grid, from slopes of V on the side it goes to, and what it costs per time to move so."""
-    slopes = np.diff(value) / step
-    ahead, behind = np.append(slopes, 0.0), np.append(0.0, slopes)
-    right = np.maximum(drift - rate * np.append(slopes, slopes[-1]), 0.0) * (np.arange(len(value)) < len(value) - 1)
-    left = np.minimum(drift - rate * np.append(slopes[0], slopes), 0.0) * (np.arange(len(value)) > 0)
+    dV = np.diff(value) / step
+    ahead, behind = np.append(dV, 0.0), np.append(0.0, dV)
+    right = np.maximum(drift - rate * np.append(dV, dV[-1]), 0.0) * (np.arange(len(value)) < len(value) - 1)
+    left = np.minimum(drift - rate * np.append(dV[0], dV), 0.0) * (np.arange(len(value)) > 0)
     bills = (right - drift) ** 2 / (2 * rate) + right * ahead, (left - drift) ** 2 / (2 * rate) + left * behind
     return np.where(bills[0] < bills[1], right, left), np.minimum(*bills)
 
@@ -74,12 +74,12 @@ def until(objective, loss, start, count, edge):
 
 
 def agrees(objective, loss, start, programme, counts):
-    found = ln.solve(objective, loss, start)
-    assert found.converged
-    times = np.linspace(0, found.end if np.isfinite(found.end) else 40 / objective.gamma, 401)
-    edge = max(EDGE, 1.3 * float(np.max(np.abs(found(times)))))
+    path = ln.solve(objective, loss, start)
+    assert path.converged
+    times = np.linspace(0, path.end if np.isfinite(path.end) else 40 / objective.gamma, 401)
+    edge = max(EDGE, 1.3 * float(np.max(np.abs(path(times)))))
     coarse, fine = (programme(objective, loss, start[0], count, edge) for count in counts)
-    assert found.action == pytest.approx(2 * fine - coarse, rel=0.01, abs=0.01)
+    assert path.action == pytest.approx(2 * fine - coarse, rel=0.01, abs=0.01)
 
 
 # 54 was certified at five times its cost and 43 refused, while the best place to rest was not found; and then 0, where

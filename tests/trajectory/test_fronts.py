@@ -17,8 +17,8 @@ PULLED_SHALLOW_SIDE_PUSHED = bumped([-1.0, 0.0, 1.7], 8.0, -0.5, 0.15)  # barrie
 
 def ends(gamma, loss, start, **objective):
     """Return where direct minimisation ends from ``start``, and J of all candidates, the best first."""
-    found = ln.solve(ln.Objective(gamma=gamma, **objective), loss, [start], method="action")
-    return float(found.asymptote[0]), [c.action for c in found.candidates]
+    path = ln.solve(ln.Objective(gamma=gamma, **objective), loss, [start], method="action")
+    return float(path.asymptote[0]), [c.action for c in path.candidates]
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -154,8 +154,8 @@ def test_no_unit_matters(size, height, unit, form):
         loss = ln.losses.Function(inner.value, inner.gradient, inner.hessian, dim=1)
     objective = ln.Objective(size**2 / height * unit, unit, 2.72 * unit)
     units = np.array([unit, unit, size, size, size * unit, height])
-    found = np.array(everything(objective, loss, size, span))
-    np.testing.assert_allclose(found / units, in_plain_units(), rtol=1e-9)
+    numbers = np.array(everything(objective, loss, size, span))
+    np.testing.assert_allclose(numbers / units, in_plain_units(), rtol=1e-9)
 
 
 def test_equal_depths():
@@ -203,16 +203,16 @@ def test_thresholds_are_speeds_of_fronts():
     x, dx = np.linspace(-25.0, 25.0, 1001, retstep=True)
 
     def rates(_, u):
-        bend = np.diff(np.pad(u, 1, mode="edge"), 2) / dx**2
-        return bend - loss.gradient(u[:, None])[:, 0]
+        u_xx = np.diff(np.pad(u, 1, mode="edge"), 2) / dx**2
+        return u_xx - loss.gradient(u[:, None])[:, 0]
 
     def measured(state, times, start):
         level = (state + high) / 2
         front = np.where(x < start, high, state)
-        found = scipy.integrate.solve_ivp(rates, (0, times[-1]), front, "LSODA", times, rtol=1e-7, atol=1e-10,
-                                          lband=1, uband=1)  # fmt: skip
+        solution = scipy.integrate.solve_ivp(rates, (0, times[-1]), front, "LSODA", times, rtol=1e-7, atol=1e-10,
+                                             lband=1, uband=1)  # fmt: skip
         places = []
-        for u in found.y.T:
+        for u in solution.y.T:
             i = int(np.flatnonzero(u > level)[-1])
             places.append(x[i] + dx * (u[i] - level) / (u[i] - u[i + 1]))
         return (places[1] - places[0]) / (times[1] - times[0])

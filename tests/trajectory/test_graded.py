@@ -46,21 +46,21 @@ def test_second_order_then_fourth_and_sixth(gamma, drift):
     slow = -end.growth
     span, level, clock = 15 / slow, float(loss.value(end.fixed)), Clock(0.5, min(3 / slow, 2 / max(gamma, 1e-9)))
     first = 2 ** math.ceil(math.log2(3 * clock.length(span)))
-    found = {}
+    deviations = {}
     for steps in (first, 2 * first, 4 * first):
         p = Transcription(objective, loss, span, steps, terminal=end, level=level, rule="exact", mesh=clock)
-        one = newton.minimise(p, end.follow(np.zeros(2), p.times))
-        assert one.converged and one.definite
+        result = newton.minimise(p, end.follow(np.zeros(2), p.times))
+        assert result.converged and result.definite
         stride = steps // first
         t = p.times[::stride]
-        excess = account(p, one.action, one.path)[1]
-        speed = p.velocities(one.path, one.loss_gradient)[::stride] - exact.velocity(t)
-        found[steps] = [np.atleast_1d(excess - exact.excess), (one.path[::stride] - exact(t)), speed]
-    raw = [[np.max(np.abs(part)) for part in found[steps]] for steps in (first, 2 * first, 4 * first)]
+        excess = account(p, result.action, result.path)[1]
+        speed = p.velocities(result.path, result.loss_gradient)[::stride] - exact.velocity(t)
+        deviations[steps] = [np.atleast_1d(excess - exact.excess), (result.path[::stride] - exact(t)), speed]
+    raw = [[np.max(np.abs(part)) for part in deviations[steps]] for steps in (first, 2 * first, 4 * first)]
     assert np.allclose(np.log2(np.divide(raw[:-1], raw[1:])), 2.0, atol=0.1)
-    pairs = [(found[2 * n], found[n]) for n in (first, 2 * first)]
+    pairs = [(deviations[2 * n], deviations[n]) for n in (first, 2 * first)]
     once = [[fine + (fine - rough) / 3 for fine, rough in zip(*pair, strict=True)] for pair in pairs]
-    errors = [[np.max(np.abs(part)) for part in one] for one in once]
+    errors = [[np.max(np.abs(part)) for part in parts] for parts in once]
     assert np.allclose(np.log2(np.divide(errors[0], errors[1])), 4.0, atol=0.5)
     twice = [np.max(np.abs(fine + (fine - rough) / 15)) for fine, rough in zip(once[1], once[0], strict=True)]
     assert np.all(np.array(twice) < np.array(errors[1]) / 10)
@@ -73,10 +73,10 @@ def test_a_steady_slip_costs_what_it_costs_however_long_the_steps():
     end = riccati.local_value(objective, loss, np.zeros(1))
     p = Transcription(objective, loss, 400.0, 16, terminal=end, rule="exact", mesh=Clock(20.0, 100.0))
     assert np.max(objective.gamma * p.dt) > 5
-    still = np.repeat(end.fixed[None], 17, axis=0)
-    assert p.residual(p.gradient(still)[1:]) < 1e-14
+    at_rest = np.repeat(end.fixed[None], 17, axis=0)
+    assert p.residual(p.gradient(at_rest)[1:]) < 1e-14
     rate = float(objective.cost_rate(loss, end.fixed, np.zeros(1)))
-    assert p.action(still) == pytest.approx(rate / 0.4, rel=1e-12)
+    assert p.action(at_rest) == pytest.approx(rate / 0.4, rel=1e-12)
 
 
 def test_a_logistic_regression_with_slow_modes_in_few_calls():
@@ -98,9 +98,9 @@ def test_few_parameters_as_collocation_and_equal_steps_have_it():
     objective, start = ln.Objective(gamma=0.1), np.array([1.0, -1.0])
     traj = ln.solve(objective, loss, start)
     t = np.array([0.0, 0.1, 1.0, 5.0, 20.0, 60.0])
-    other = ln.solve(objective, loss, start, method="bvp")
-    assert traj.action == pytest.approx(other.action, rel=1e-7)
-    assert np.allclose(traj(t), other(t), atol=2e-6)
+    collocated = ln.solve(objective, loss, start, method="bvp")
+    assert traj.action == pytest.approx(collocated.action, rel=1e-7)
+    assert np.allclose(traj(t), collocated(t), atol=2e-6)
     uniform = ln.solve(objective, loss, start, steps=2**12)
     assert traj.action == pytest.approx(uniform.action, rel=1e-7)
     assert np.allclose(traj(t), uniform(t), atol=1e-7)

@@ -13,8 +13,8 @@ METHODS = ("closed_form", "riccati", "action", "bvp")
 
 def quadratic(hessian, gradient=None, offset=0.0):
     hessian = np.atleast_2d(hessian)
-    slope = np.zeros(len(hessian)) if gradient is None else gradient
-    return ln.losses.Quadratic(hessian, gradient=slope, offset=offset)
+    linear_term = np.zeros(len(hessian)) if gradient is None else gradient
+    return ln.losses.Quadratic(hessian, gradient=linear_term, offset=offset)
 
 
 def scalar(rate, gamma=1.0, **changes):
@@ -64,12 +64,12 @@ def test_closed_form_and_riccati_agree_on_resting_and_growing_modes(rate):
     loss = ln.losses.Quadratic((hessian + hessian.T) / 2, minimum=rng.normal(size=4), offset=0.7)
     for eta, k in ((1.0, 1.0), (0.4, 2.0)):
         objective, theta0 = scalar(rate, metric=metric, eta=eta, k=k), rng.normal(size=4)
-        exact, other = (ln.solve(objective, loss, theta0, method=m) for m in ("closed_form", "riccati"))
+        exact, riccati = (ln.solve(objective, loss, theta0, method=m) for m in ("closed_form", "riccati"))
         t = np.linspace(0.0, 6.0, 13)
-        np.testing.assert_allclose(other(t), exact(t), rtol=1e-7, atol=1e-7 * np.max(np.abs(exact(t))))
-        assert other.action == pytest.approx(exact.action, rel=1e-8)
-        assert other.growth == pytest.approx(exact.growth, rel=1e-7)
-        assert other.at_infinity == exact.at_infinity
+        np.testing.assert_allclose(riccati(t), exact(t), rtol=1e-7, atol=1e-7 * np.max(np.abs(exact(t))))
+        assert riccati.action == pytest.approx(exact.action, rel=1e-8)
+        assert riccati.growth == pytest.approx(exact.growth, rel=1e-7)
+        assert riccati.at_infinity == exact.at_infinity
 
 
 def discounted_cost(traj, end):
@@ -95,10 +95,10 @@ def long_deadlines(jacobian, hessian, metric, offset, slope, eta, k, gamma, star
     escape = lambda t, y: 1e7 - np.max(np.abs(y))
     escape.terminal = True
     options = {"method": "DOP853", "rtol": 1e-9, "atol": 1e-11, "t_eval": spans, "events": escape}
-    found = scipy.integrate.solve_ivp(backwards, (0.0, spans[-1]), np.zeros(dim * dim + dim + 1), **options)
-    if found.status != 0:
+    solution = scipy.integrate.solve_ivp(backwards, (0.0, spans[-1]), np.zeros(dim * dim + dim + 1), **options)
+    if solution.status != 0:
         return None
-    forms = [(y[: dim * dim].reshape(dim, dim), y[dim * dim : -1], y[-1]) for y in found.y.T]
+    forms = [(y[: dim * dim].reshape(dim, dim), y[dim * dim : -1], y[-1]) for y in solution.y.T]
     return [float(start @ p @ start / 2 + s @ start + v) for p, s, v in forms]
 
 
@@ -110,19 +110,19 @@ def anything(seed, kind):
     metric = root @ root.T / dim + 0.3 * np.eye(dim)
     jacobian = rng.uniform(0.1, 1.0) * rng.normal(size=(dim, dim))
     factor = rng.normal(size=(dim, int(rng.integers(0, dim + 1))))
-    gamma, offset, slope = rng.uniform(0.4, 2.5), rng.normal(size=dim), np.zeros(dim)
+    gamma, offset, gradient = rng.uniform(0.4, 2.5), rng.normal(size=dim), np.zeros(dim)
     if kind in ("blind", "sloped"):
         blind = int(rng.integers(0, dim + 1))
         jacobian[blind:, :blind], factor = 0.0, np.vstack([np.zeros((blind, 2)), rng.normal(size=(dim - blind, 2))])
-        slope[:blind] = 0.3 * rng.normal(size=blind) if kind == "sloped" else 0.0
+        gradient[:blind] = 0.3 * rng.normal(size=blind) if kind == "sloped" else 0.0
         frame = np.linalg.qr(frame)[0]
     else:
         frame = np.eye(dim)
     hessian = factor @ factor.T / dim
     if kind == "indefinite":
         hessian, gamma = hessian - 0.4 * rng.random() * np.diag(rng.random(dim)), gamma + 1
-    slope = slope + hessian @ rng.normal(size=dim)
-    problem = (jacobian, hessian, metric, offset, slope, *rng.uniform(0.5, 2.0, size=2), gamma)
+    gradient = gradient + hessian @ rng.normal(size=dim)
+    problem = (jacobian, hessian, metric, offset, gradient, *rng.uniform(0.5, 2.0, size=2), gamma)
     return problem, rng.normal(size=dim), frame
 
 
@@ -134,10 +134,10 @@ def test_the_value_is_the_limit_of_long_deadlines(kind, seed):
     The oracle runs in coordinates in which the unseen block is exactly zero, so that no rounding can excite it; the
     library gets the rotated problem.
     """
-    (jacobian, hessian, metric, offset, slope, eta, k, gamma), start, q = anything(seed, kind)
+    (jacobian, hessian, metric, offset, gradient, eta, k, gamma), start, q = anything(seed, kind)
     for longer in (1, 4, 16):  # where the path grows nearly as fast as the future is discounted, the limit is far off
         spans = longer * np.array([0.5, 0.75, 1.0]) * (16 / gamma + 6)
-        values = long_deadlines(jacobian, hessian, metric, offset, slope, eta, k, gamma, start, spans)
+        values = long_deadlines(jacobian, hessian, metric, offset, gradient, eta, k, gamma, start, spans)
         if values is None or abs(values[2] - values[1]) < 1e-5 * (1 + abs(values[2])):
             break
     turned = q.T @ hessian @ q
@@ -145,7 +145,7 @@ def test_the_value_is_the_limit_of_long_deadlines(kind, seed):
     metric = q.T @ metric @ q
     objective = ln.Objective(eta=eta, k=k, gamma=gamma, metric=(metric + metric.T) / 2, drift=drift)
     try:
-        traj = ln.solve(objective, quadratic((turned + turned.T) / 2, q.T @ slope), q.T @ start, method="riccati")
+        traj = ln.solve(objective, quadratic((turned + turned.T) / 2, q.T @ gradient), q.T @ start, method="riccati")
     except ln.NoMinimiser:
         falls = values is not None and values[2] - values[1] < 0.5 * (values[1] - values[0]) < 0
         slow = values is not None and abs(values[2] - values[1]) > 1e-4 * abs(values[2])  # falls, not yet far
@@ -165,8 +165,8 @@ def test_an_unseen_tilt_must_grow_more_slowly_than_the_discount():
     """H = 0, L = θ, f = aθ: V is linear, s = k/(γ−a), for a < γ; for a ≥ γ a small push earns without bound."""
     for rate in (-0.5, 0.0, 0.3, 0.7, 0.9):
         traj = ln.solve(scalar(rate), quadratic(0.0, [1.0]), [0.4], method="riccati")
-        slope = 1 / (1 - rate)
-        assert traj.action == pytest.approx(0.4 * slope - slope**2 / 2, rel=1e-12)
+        s = 1 / (1 - rate)
+        assert traj.action == pytest.approx(0.4 * s - s**2 / 2, rel=1e-12)
         assert traj.at_infinity == ("rests" if rate < 0 else "moves on" if rate == 0 else "grows")
     for rate in (1.0, 1.4):
         with pytest.raises(ln.NoMinimiser, match="tilted"):
@@ -218,8 +218,8 @@ def test_a_start_that_excites_no_growing_mode_rests():
         traj = ln.solve(objective, quadratic(np.diag([0.05, 1.0])), [0.0, 1.0], method=method)
         assert traj.at_infinity == "rests" and traj.growth < 0
         np.testing.assert_allclose(traj(200.0), 0.0, atol=1e-9)
-    still = ln.solve(objective, quadratic(np.diag([0.05, 1.0])), [0.0, 0.0])
-    assert still.growth == -math.inf and still.at_infinity == "rests" and still.action == 0
+    at_rest = ln.solve(objective, quadratic(np.diag([0.05, 1.0])), [0.0, 0.0])
+    assert at_rest.growth == -math.inf and at_rest.at_infinity == "rests" and at_rest.action == 0
 
 
 def test_the_word_for_what_the_path_does():

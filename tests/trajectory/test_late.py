@@ -156,14 +156,14 @@ def test_a_gradient_drift_that_carries_away_is_not_beaten_by_a_rest(gamma):
     objective = ln.Objective(gamma=gamma, drift=ln.drifts.Linear([[1.2]]))
     with pytest.raises(ln.NotConverged, match="runs away costs less") as refusal:
         ln.solve(objective, ln.losses.Function(hill, dim=1), [0.5])
-    said = float(str(refusal.value).split("less: ")[1].split()[0])
+    cost = float(str(refusal.value).split("less: ")[1].split()[0])
     if gamma == 0:
-        assert said == pytest.approx(0.5, abs=1e-6) and "per unit of time" in str(refusal.value)
+        assert cost == pytest.approx(0.5, abs=1e-6) and "per unit of time" in str(refusal.value)
     else:
         let_go = scipy.integrate.quad(
             lambda t: math.exp(-gamma * t) * float(hill(np.array([0.5 * math.exp(1.2 * t)]))), 0, 60
         )
-        assert said == pytest.approx(let_go[0], rel=1e-4)
+        assert cost == pytest.approx(let_go[0], rel=1e-4)
 
 
 def test_the_same_drift_on_a_loss_that_grows_lets_the_path_rest():

@@ -93,10 +93,10 @@ def test_a_loss_that_is_not_lower_semicontinuous_has_no_closest_place_to_stop(in
         middle = np.array([(start + end) / 2])
         return float(objective.cost_rate(loss, middle, np.array([speed]))) * (end - start) / speed
 
-    found = minimize_scalar(lambda speed: leg(-1.0, 0.0, speed), bounds=(0.1, 10.0), method="bounded")
+    best = minimize_scalar(lambda speed: leg(-1.0, 0.0, speed), bounds=(0.1, 10.0), method="bounded")
     least = math.sqrt(2 * K / ETA)  # of getting to 0, at any pace: v/2η + k/v ≥ √(2k/η)
-    assert found.fun == pytest.approx(least, rel=1e-9)
-    beyond = [found.fun + leg(0.0, reach, 1.0) for reach in (1e-1, 1e-3, 1e-6)]
+    assert best.fun == pytest.approx(least, rel=1e-9)
+    beyond = [best.fun + leg(0.0, reach, 1.0) for reach in (1e-1, 1e-3, 1e-6)]
     assert all(cost > least for cost in beyond) and sorted(beyond, reverse=True) == beyond
     assert beyond[-1] == pytest.approx(least, rel=1e-5)  # so that the infimum is that of getting to 0 …
     resting = float(objective.cost_rate(loss, np.zeros(1), np.zeros(1)))

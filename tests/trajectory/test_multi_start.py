@@ -20,15 +20,15 @@ ROOTS = np.sort(np.roots([4.0, 0.0, -4.0, -0.5]).real)
 @pytest.mark.parametrize("start", [*ROOTS, -0.12151039, 0.0, -1.2, 0.4])
 def test_all_stationary_points_are_found_from_ridge_and_valley(start):
     # -0.1215 lies where the curvature is negative
-    found = stationary.points(ln.Objective(), SLICE, np.array([start]))
-    assert np.allclose(found[:, 0], ROOTS, atol=1e-8)
+    points = stationary.points(ln.Objective(), SLICE, np.array([start]))
+    assert np.allclose(points[:, 0], ROOTS, atol=1e-8)
 
 
 def test_a_descent_from_anywhere_on_the_ridge_ends_in_a_minimum():
     starts = np.linspace(-0.5, 0.5, 101)[:, None]
-    found = multi_start.minima(SLICE, starts)
-    assert len(found.ends) == 101 and not len(found.lost) and found.bent
-    assert np.max(np.min(np.abs(found.ends - ROOTS[[0, 2]]), axis=1)) < 1e-9
+    minima = multi_start.minima(SLICE, starts)
+    assert len(minima.ends) == 101 and not len(minima.lost) and minima.bent
+    assert np.max(np.min(np.abs(minima.ends - ROOTS[[0, 2]]), axis=1)) < 1e-9
 
 
 def rotating(p):
@@ -39,8 +39,8 @@ def rotating(p):
 
 def slopes(p):
     x = p[..., 0]
-    one = np.ones_like(x)
-    return np.stack([np.stack([3 * x**2 - 1, -one], -1), np.stack([one / 2, one], -1)], -2)
+    ones = np.ones_like(x)
+    return np.stack([np.stack([3 * x**2 - 1, -ones], -1), np.stack([ones / 2, ones], -1)], -2)
 
 
 @pytest.mark.parametrize(("search", "places"), [
@@ -68,8 +68,8 @@ def test_under_a_drift_the_cheapest_place_to_rest_is_found():
         if not len(stable):  # carried away
             continue
         best = grid[stable[np.argmin(resting[stable])], 0]
-        found = stationary.search(objective, loss, 3 * rng.normal(size=1)).points
-        missed += not np.any(np.abs(found - best) < 5e-3)
+        points = stationary.search(objective, loss, 3 * rng.normal(size=1)).points
+        missed += not np.any(np.abs(points - best) < 5e-3)
     assert missed <= 0.02 * looked
 
 
@@ -83,12 +83,12 @@ def test_a_sliding_valley_is_no_rest():
         ),
         dim=2,
     )
-    found = stationary.points(ln.Objective(gamma=1.0), beale, np.array([0.5, -0.5]))
-    assert np.allclose(found, [[0.0, 1.0], [0.10053795, -2.64451359], [3.0, 0.5]], atol=1e-6)
+    points = stationary.points(ln.Objective(gamma=1.0), beale, np.array([0.5, -0.5]))
+    assert np.allclose(points, [[0.0, 1.0], [0.10053795, -2.64451359], [3.0, 0.5]], atol=1e-6)
 
 
 def test_of_all_starts_it_says_how_many_fell_without_end():
     """Few were not enough, for the loss bends: those that were added count among them."""
     fall = ln.losses.Function(lambda x: 1 / (1 + np.exp(x[..., 0])) - np.exp(-((x[..., 0] + 3) ** 2)), dim=1)
-    found = stationary.search(ln.Objective(gamma=0.5), fall, np.array([0.5]))
-    assert found.bent and 200 < len(found.lost) < found.starts
+    result = stationary.search(ln.Objective(gamma=0.5), fall, np.array([0.5]))
+    assert result.bent and 200 < len(result.lost) < result.starts

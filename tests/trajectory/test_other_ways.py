@@ -36,8 +36,8 @@ def best_of_random_ways(objective, loss, start, seed, count=24):
             corners = np.array([start, *rng.uniform(-4, 4, (int(rng.integers(1, 3)), 2)), end.fixed])
             along = np.clip(-problem.times * end.growth / 2, 0, 1) * (len(corners) - 1)
             ways.append(np.stack([np.interp(along, np.arange(len(corners)), x) for x in corners.T], axis=1))
-    ends = [one for one in newton.minimise_all(problem, np.array(ways)) if one.converged and one.definite]
-    best = refine(problem, min(ends, key=lambda one: one.action), Settings())
+    ends = [result for result in newton.minimise_all(problem, np.array(ways)) if result.converged and result.definite]
+    best = refine(problem, min(ends, key=lambda result: result.action), Settings())
     held = float(loss.value(best.asymptote)) / objective.gamma
     return best.action + math.exp(-objective.gamma * span) * held
 
@@ -48,7 +48,7 @@ def test_a_bowl_behind_three_hills():
     objective, start = ln.Objective(gamma=0.2), np.array([-4.0, -0.05])
     path = ln.solve(objective, loss, start)
     assert path.converged and path.is_minimum and path.action < 9.545
-    assert any(abs(other.action - 10.8206) < 1e-3 and other.is_minimum for other in path.candidates)
+    assert any(abs(candidate.action - 10.8206) < 1e-3 and candidate.is_minimum for candidate in path.candidates)
     assert path.action == pytest.approx(best_of_random_ways(objective, loss, start, 0), rel=1e-6)
 
 

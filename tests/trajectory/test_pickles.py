@@ -66,5 +66,5 @@ def test_a_path_comes_back_as_it_was(name):
     np.testing.assert_array_equal(again(t), path(t))
     np.testing.assert_array_equal(again.velocity(t), path.velocity(t))
     assert (repr(again), again.action, again.status) == (repr(path), path.action, path.status)
-    assert [repr(other) for other in again.candidates] == [repr(other) for other in path.candidates]
+    assert [repr(candidate) for candidate in again.candidates] == [repr(candidate) for candidate in path.candidates]
     assert again.loss.at(0.0).value(START[: again.loss.dim]) == path.loss.at(0.0).value(START[: path.loss.dim])

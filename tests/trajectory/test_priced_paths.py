@@ -67,9 +67,9 @@ def pontryagin(loss, x0, v0, m, c, gamma, horizon):
     t = np.linspace(0, horizon, 60)
     guess = np.zeros((4 * dim + 1, 60))
     guess[:dim] = np.asarray(x0)[:, None]
-    found = solve_bvp(law, ends, t, guess, tol=1e-9, max_nodes=20000)
-    assert found.success
-    return found.y[-1, -1], lambda s: found.sol(s)[:dim].T
+    bvp = solve_bvp(law, ends, t, guess, tol=1e-9, max_nodes=20000)
+    assert bvp.success
+    return bvp.y[-1, -1], lambda s: bvp.sol(s)[:dim].T
 
 
 @pytest.mark.parametrize("name", LOSSES)
@@ -103,11 +103,11 @@ def test_acceleration_comes_to_rest_by_the_law_of_the_bowl_there():
     turn = np.array([[2.0, 0.5], [0.5, 1.0]])
     lower = np.linalg.cholesky(turn)
     turned = ln.losses.Function(lambda y: VALLEY.value(np.linalg.solve(lower.T, y[..., None])[..., 0]), dim=2)
-    one = ln.solve(ln.Objective(gamma=0.5, price=P.Acceleration(0.3, 0.6), metric=turn), VALLEY, [-0.5, 0.8])
-    other = ln.solve(objective, turned, lower.T @ [-0.5, 0.8])
-    assert one.action == pytest.approx(other.action, rel=1e-7)
-    still = ln.solve(ln.Objective(price=P.Acceleration(0.3, 0.6)), WELL, [-0.9, 0.2])
-    np.testing.assert_allclose(still.asymptote, WELL.stationary_points()[-1], atol=1e-6)
+    metric_path = ln.solve(ln.Objective(gamma=0.5, price=P.Acceleration(0.3, 0.6), metric=turn), VALLEY, [-0.5, 0.8])
+    turned_path = ln.solve(objective, turned, lower.T @ [-0.5, 0.8])
+    assert metric_path.action == pytest.approx(turned_path.action, rel=1e-7)
+    undiscounted = ln.solve(ln.Objective(price=P.Acceleration(0.3, 0.6)), WELL, [-0.9, 0.2])
+    np.testing.assert_allclose(undiscounted.asymptote, WELL.stationary_points()[-1], atol=1e-6)
     assert ln.euler_lagrange(objective, WELL).residual(ln.solve(objective, WELL, [0.3, 0.6]), [0.5, 1.0, 2.0]) < 1e-2
 
 
@@ -115,8 +115,8 @@ def test_acceleration_comes_to_rest_by_the_law_of_the_bowl_there():
 @pytest.mark.parametrize("p", [3.0, 1.5])
 def test_powers_go_where_direct_minimisation_goes(name, p):
     loss, x0 = LOSSES[name]
-    price, slope = lambda v: np.abs(v) ** p / (p * 0.7), lambda v: np.sign(v) * np.abs(v) ** (p - 1) / 0.7
-    J = beyond(lambda n: least(price, slope, loss, x0, 0.5, 3.0, n), 60)
+    price, gradient = lambda v: np.abs(v) ** p / (p * 0.7), lambda v: np.sign(v) * np.abs(v) ** (p - 1) / 0.7
+    J = beyond(lambda n: least(price, gradient, loss, x0, 0.5, 3.0, n), 60)
     path = ln.solve(ln.Objective(gamma=0.5, price=P.Power(p, 0.7), horizon=3.0), loss, x0)
     assert path.action == pytest.approx(J, rel=1e-4) and path.is_minimum
     assert path.objective.price == P.Power(p, 0.7)
@@ -137,10 +137,10 @@ def test_a_power_between_two_places_obeys_hamiltons_equations():
     path = ln.solve(objective, LOGISTIC, start, horizon=T, endpoint=stop)
     t = np.linspace(0, T, 100)
     guess = np.vstack([path(t).T, np.sign(path.velocity(t)).T * path.velocity(t).T ** 2, 0 * t])
-    found = solve_bvp(law, ends, t, guess + 0.02 * np.sin(3 * t), tol=1e-8, max_nodes=20000)
-    assert found.success and path.action == pytest.approx(found.y[-1, -1], rel=1e-6)
-    np.testing.assert_allclose(path(t), found.sol(t)[:2].T, atol=1e-5)
-    errors = [abs(ln.solve(objective, LOGISTIC, start, horizon=T, endpoint=stop, steps=n).action / found.y[-1, -1] - 1)
+    bvp = solve_bvp(law, ends, t, guess + 0.02 * np.sin(3 * t), tol=1e-8, max_nodes=20000)
+    assert bvp.success and path.action == pytest.approx(bvp.y[-1, -1], rel=1e-6)
+    np.testing.assert_allclose(path(t), bvp.sol(t)[:2].T, atol=1e-5)
+    errors = [abs(ln.solve(objective, LOGISTIC, start, horizon=T, endpoint=stop, steps=n).action / bvp.y[-1, -1] - 1)
               for n in (8, 16, 32)]  # fmt: skip
     assert errors[2] < errors[1] / 8 < errors[0] / 64
 
@@ -148,8 +148,8 @@ def test_a_power_between_two_places_obeys_hamiltons_equations():
 @pytest.mark.parametrize(("name", "eta"), [("well", 0.7), ("well", 8.0), ("valley", 0.7), ("logistic", 0.7)])
 def test_in_a_box_bounded_minimisation_finds_the_same(name, eta):
     loss, x0 = LOSSES[name]
-    price, slope = lambda v: v**2 / (2 * eta), lambda v: v / eta
-    J = beyond(lambda n: least(price, slope, loss, x0, 0.5, 3.0, n, bound=0.5), 40)
+    price, gradient = lambda v: v**2 / (2 * eta), lambda v: v / eta
+    J = beyond(lambda n: least(price, gradient, loss, x0, 0.5, 3.0, n, bound=0.5), 40)
     path = ln.solve(ln.Objective(gamma=0.5, price=P.Box(0.5, eta), horizon=3.0), loss, x0)
     assert path.action == pytest.approx(J, rel=3e-4)
     speeds = path.velocity(np.linspace(0, 3, 997))
@@ -161,24 +161,24 @@ def test_in_a_box_bounded_minimisation_finds_the_same(name, eta):
 def test_in_a_box_an_infinite_time_is_a_late_deadline():
     """Against bounded minimisation, against the exact law of a bowl, and on a bowl whose axes are not the box's."""
     objective = ln.Objective(gamma=0.5, price=P.Box(0.5, 0.7))
-    price, slope = lambda v: v**2 / 1.4, lambda v: v / 0.7
+    price, grad = lambda v: v**2 / 1.4, lambda v: v / 0.7
     for loss, x0 in (LOSSES["valley"], (ln.losses.Quadratic([[1.0, 0.4], [0.4, 2.0]], minimum=[0, 0]), [1.0, 0.7])):
-        J = beyond(lambda n, loss=loss, x0=x0: least(price, slope, loss, x0, 0.5, 16.0, n, bound=0.5, rests=True), 100)
+        J = beyond(lambda n, loss=loss, x0=x0: least(price, grad, loss, x0, 0.5, 16.0, n, bound=0.5, rests=True), 100)
         path = ln.solve(objective, loss, x0)
         assert path.action == pytest.approx(J, rel=1e-3) and path.method == "action"
     bowl = ln.losses.Quadratic(np.diag([1.0, 2.0]), minimum=[0, 0])
-    exact, found = (ln.solve(objective, bowl, [1.0, 0.7], method=one) for one in ("closed_form", "action"))
-    assert found.action == pytest.approx(exact.action, rel=1e-7)
+    exact, numerical = (ln.solve(objective, bowl, [1.0, 0.7], method=method) for method in ("closed_form", "action"))
+    assert numerical.action == pytest.approx(exact.action, rel=1e-7)
     t = np.linspace(0, 8, 50)
-    np.testing.assert_allclose(found(t), exact(t), atol=4e-5)  # the barrier slows it by so much
+    np.testing.assert_allclose(numerical(t), exact(t), atol=4e-5)  # the barrier slows it by so much
 
 
 def test_layers_of_euclidean_norms_are_a_metric():
     price = P.Norm([(slice(0, 1), "l2"), (slice(1, 2), "l2")], eta=[0.5, 2.0])
     for more in ({"horizon": 3.0}, {}):
-        found = ln.solve(ln.Objective(gamma=0.5, price=price, **more), VALLEY, [-0.5, 0.8])
+        path = ln.solve(ln.Objective(gamma=0.5, price=price, **more), VALLEY, [-0.5, 0.8])
         plain = ln.solve(ln.Objective(gamma=0.5, metric=np.diag([2.0, 0.5]), **more), VALLEY, [-0.5, 0.8])
-        assert found.action == pytest.approx(plain.action, rel=1e-7)
+        assert path.action == pytest.approx(plain.action, rel=1e-7)
 
 
 @pytest.mark.parametrize(
@@ -227,18 +227,18 @@ def gaussians(heights, centres, widths):
 )  # fmt: skip
 def test_a_way_is_begun_at_the_pace_that_costs_least(loss, start, price, gamma, action):
     """Direct minimisation from ways of several paces; slow ones go down to the near rest, for 5.54 and -2.41."""
-    found = ln.solve(ln.Objective(gamma=gamma, price=price), loss, start)
-    assert found.converged and found.action == pytest.approx(action, rel=2e-4)
+    path = ln.solve(ln.Objective(gamma=gamma, price=price), loss, start)
+    assert path.converged and path.action == pytest.approx(action, rel=2e-4)
     dated = ln.solve(ln.Objective(gamma=gamma, price=price, horizon=20 / gamma), loss, start)
     left = np.exp(-20) / gamma * float(loss.value(dated.asymptote))
-    assert dated.converged and dated.action + left == pytest.approx(found.action, rel=1e-5)
+    assert dated.converged and dated.action + left == pytest.approx(path.action, rel=1e-5)
 
 
 def test_a_deeper_rest_that_is_too_flat_for_a_law_of_approach_is_not_passed_over():
     """x = 2 is of fourth order: who stays at .12 pays 8.10, and by the deadline of 60 the way to it costs 4.11."""
     shape = np.polynomial.Polynomial([-2, 1]) ** 4 * np.polynomial.Polynomial([0.1, 0, 1])
-    slope, bend = shape.deriv(), shape.deriv(2)
-    loss = ln.losses.Function(lambda x: shape(x[..., 0]), slope, lambda x: bend(x)[..., None], dim=1)
+    gradient, curvature = shape.deriv(), shape.deriv(2)
+    loss = ln.losses.Function(lambda x: shape(x[..., 0]), gradient, lambda x: curvature(x)[..., None], dim=1)
     objective = ln.Objective(gamma=0.2, price=ln.prices.Acceleration(1.0, 1.0))
     with pytest.raises(ln.NotConverged, match=r"never comes to rest costs less: it has J = 4\.11"):
         ln.solve(objective, loss, [-0.2])

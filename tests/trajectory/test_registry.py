@@ -40,9 +40,9 @@ def test_every_combination_is_solved_or_says_that_it_has_no_method(metric, drift
     horizon = 1.0 if end == "deadline" else math.inf
     objective = ln.Objective(gamma=1.5, metric=METRICS[metric], drift=DRIFTS[drift], horizon=horizon)
     start, varies = [0.8, 0.7], metric in ("function", "relative")
-    found = ln.trajectory.methods(objective, BOWL, start, **ENDS[end])
-    assert tuple(found) == registry.METHODS[1:]
-    taken = [name for name, reason in found.items() if not reason]
+    reasons = ln.trajectory.methods(objective, BOWL, start, **ENDS[end])
+    assert tuple(reasons) == registry.METHODS[1:]
+    taken = [name for name, reason in reasons.items() if not reason]
     if varies and drift != "none" and end == "rest":
         assert not taken
         with pytest.raises(ValueError, match=r"no method takes.*'closed_form' needs.*'curved' needs drift = None"):
@@ -64,17 +64,17 @@ def test_every_combination_is_solved_or_says_that_it_has_no_method(metric, drift
         cost = float(weights @ (np.exp(-1.5 * t) * objective.cost_rate(BOWL, path(t), path.velocity(t))))
         assert path.action == pytest.approx(cost, rel=1e-5)
     for name in taken[1:]:
-        other = ln.solve(objective, BOWL, start, method=name, **ENDS[end])
-        assert other.method == name and other.action == pytest.approx(path.action, rel=1e-6, abs=1e-9)
+        alternative = ln.solve(objective, BOWL, start, method=name, **ENDS[end])
+        assert alternative.method == name and alternative.action == pytest.approx(path.action, rel=1e-6, abs=1e-9)
 
 
 def test_auto_is_the_first_that_accepts_and_reasons_are_told():
     affine = ln.Objective(gamma=1.0, drift=ln.drifts.Linear([[0.0, 1.0], [0.0, 0.0]]))
-    found = ln.trajectory.methods(affine, BOWL, [0.0, 0.0])
-    assert found["riccati"] == "" and "f = aθ" in found["closed_form"]
+    reasons = ln.trajectory.methods(affine, BOWL, [0.0, 0.0])
+    assert reasons["riccati"] == "" and "f = aθ" in reasons["closed_form"]
     assert ln.solve(affine, BOWL, [0.0, 0.0]).method == "riccati"
     assert "losses.Quadratic" in ln.trajectory.methods(affine, WELL, [0.0, 0.0])["riccati"]
-    assert tuple(found) == registry.METHODS[1:]
+    assert tuple(reasons) == registry.METHODS[1:]
 
 
 @pytest.mark.parametrize(

@@ -24,13 +24,13 @@ def _descent(hessian, rate, start=(1.0, 1.0), least=1e-4):
 
 
 def _random(rng, drift):
-    square, other = rng.normal(size=(2, 3, 3))
+    root, metric_root = rng.normal(size=(2, 3, 3))
     objective = ln.Objective(
         eta=rng.uniform(0.2, 2), k=rng.uniform(0.2, 2), gamma=0.4 if drift else rng.choice([0.0, 0.3, 3.0]),
-        metric=other @ other.T + 0.3 * np.eye(3),
+        metric=metric_root @ metric_root.T + 0.3 * np.eye(3),
         drift=ln.drifts.Linear(0.3 * rng.normal(size=(3, 3)), rng.normal(size=3)) if drift else None,
     )  # fmt: skip
-    loss = ln.losses.Quadratic(square @ square.T + 0.1 * np.eye(3), minimum=rng.normal(size=3), offset=rng.normal())
+    loss = ln.losses.Quadratic(root @ root.T + 0.1 * np.eye(3), minimum=rng.normal(size=3), offset=rng.normal())
     return objective, loss
 
 
@@ -52,22 +52,22 @@ def test_the_identity_with_costs_summed_on_their_own(seed, drift):
         total += dt / 2 * np.sum(w * np.exp(-objective.gamma * t) * objective.cost_rate(loss, at, velocity))
     after = math.exp(-objective.gamma * 4 * dt) * ln.value(objective, loss, path[-1])
     expected = total + after - ln.value(objective, loss, path[0])
-    found = ln.regret(path, objective, loss, dt=dt)
-    assert found.total == pytest.approx(expected, rel=1e-9)
-    assert found.speed >= 0 and found.direction >= 0
-    assert found.speed + found.direction == pytest.approx(found.total, rel=1e-12)
+    regret = ln.regret(path, objective, loss, dt=dt)
+    assert regret.total == pytest.approx(expected, rel=1e-9)
+    assert regret.speed >= 0 and regret.direction >= 0
+    assert regret.speed + regret.direction == pytest.approx(regret.total, rel=1e-12)
     # mutation controls: without the end's share, and with |θ̇| in place of |θ̇ − f|, it is not true
-    assert abs(found.total - (expected - after)) > 1e-6 * abs(expected)
+    assert abs(regret.total - (expected - after)) > 1e-6 * abs(expected)
 
 
 def test_the_optimum_has_only_the_floor():
     """Sampled and joined, one mode has R/V = (rΔt)²·r/12(γ + 2r) (L21)."""
     loss, objective, dt = ln.losses.Quadratic([[2.0]], minimum=[0.0]), ln.Objective(gamma=0.7), 0.02
     path = ln.solve(objective, loss, [1.0])(dt * np.arange(600))
-    found = ln.regret(path, objective, loss, dt=dt)
+    regret = ln.regret(path, objective, loss, dt=dt)
     rate = math.sqrt(0.35**2 + 2) - 0.35
-    assert found.relative == pytest.approx((rate * dt) ** 2 * rate / (12 * (0.7 + 2 * rate)), rel=0.03)
-    assert found.floor == pytest.approx(found.relative, rel=1e-9)
+    assert regret.relative == pytest.approx((rate * dt) ** 2 * rate / (12 * (0.7 + 2 * rate)), rel=0.03)
+    assert regret.floor == pytest.approx(regret.relative, rel=1e-9)
 
 
 @pytest.mark.parametrize("dt", [None, 0.04])
@@ -85,8 +85,8 @@ def test_a_trajectory_is_recorded_in_its_own_time(dt):
 
 def test_the_optimum_of_a_deadline_fills_it():
     objective = ln.Objective(gamma=0.3, horizon=1.2, terminal=0.8)
-    found = ln.regret(ln.solve(objective, BOWL, [1.0, 1.0]), objective, BOWL, value="ends")
-    assert found.dt == pytest.approx(1.2 / 200) and 0 <= found.relative < 1e-4
+    regret = ln.regret(ln.solve(objective, BOWL, [1.0, 1.0]), objective, BOWL, value="ends")
+    assert regret.dt == pytest.approx(1.2 / 200) and 0 <= regret.relative < 1e-4
 
 
 def test_no_timing_undercuts_the_length_and_the_best_time_is_the_best():
@@ -95,10 +95,10 @@ def test_no_timing_undercuts_the_length_and_the_best_time_is_the_best():
     best = ln.regret(path, ln.Objective(), BOWL)
     assert 0 < best.timing <= best.total
     for factor in (0.5, 0.9, 1.1, 2.0):
-        other = ln.regret(path, ln.Objective(), BOWL, dt=factor * best.dt)
-        assert other.total > best.total
-        assert other.shape == pytest.approx(best.shape, rel=1e-9)  # a length knows no time
-        assert other.timing <= other.total
+        regret = ln.regret(path, ln.Objective(), BOWL, dt=factor * best.dt)
+        assert regret.total > best.total
+        assert regret.shape == pytest.approx(best.shape, rel=1e-9)  # a length knows no time
+        assert regret.timing <= regret.total
 
 
 def test_the_best_time_with_a_discount_is_a_minimum():
@@ -112,8 +112,8 @@ def test_a_constant_on_the_loss_changes_nothing():
     path = _descent(np.diag([1.0, 10.0]), 0.1)
     lifted = ln.losses.Quadratic(np.diag([1.0, 10.0]), minimum=[0.0, 0.0], offset=5.0)
     for gamma in (0.0, 1.0):
-        plain, other = (ln.regret(path, ln.Objective(gamma=gamma), loss) for loss in (BOWL, lifted))
-        assert other.relative == pytest.approx(plain.relative, rel=1e-9)
+        plain, with_offset = (ln.regret(path, ln.Objective(gamma=gamma), loss) for loss in (BOWL, lifted))
+        assert with_offset.relative == pytest.approx(plain.relative, rel=1e-9)
 
 
 def test_without_a_closed_form_the_value_is_solved_for():
@@ -137,21 +137,21 @@ def test_off_quadratics_the_parts_are_sums_that_a_change_of_plan_spoils_until_st
     inside = ln.regret([[0.2], [0.6], [0.9], [1.05]], objective, well, dt=0.3)
     assert inside.speed + inside.direction == pytest.approx(inside.total, rel=1e-5)
 
-    places, found = np.array([-0.6, -0.2, 0.4, 0.9]), []
+    places, regrets = np.array([-0.6, -0.2, 0.4, 0.9]), []
     for pieces in (1, 16):
         walk = np.interp(np.arange(3 * pieces + 1) / pieces, np.arange(4), places)
-        found.append(ln.regret(walk[:, None], objective, well, dt=0.3 / pieces))
-    gaps = [abs((one.speed + one.direction) / one.total - 1) for one in found]
+        regrets.append(ln.regret(walk[:, None], objective, well, dt=0.3 / pieces))
+    gaps = [abs((regret.speed + regret.direction) / regret.total - 1) for regret in regrets]
     assert gaps[0] > 0.1 and gaps[1] < 0.005
-    assert found[0].total == pytest.approx(found[1].total, rel=1e-7)  # which needs no place but the ends
+    assert regrets[0].total == pytest.approx(regrets[1].total, rel=1e-7)  # which needs no place but the ends
 
 
 def test_a_deadline_has_no_end_to_pay_for_but_its_charge():
     objective = ln.Objective(gamma=0.3, horizon=1.2, terminal=0.8)
     path = ln.solve(objective, BOWL, [1.0, 1.0])(np.linspace(0.0, 1.2, 41))
-    found = ln.regret(path, objective, BOWL)
-    assert 0 <= found.total < 1e-3 * ln.value(objective, BOWL, [1.0, 1.0])
-    assert found.terminal == pytest.approx(0.8 * math.exp(-0.36) * BOWL.value(path[-1]))
+    regret = ln.regret(path, objective, BOWL)
+    assert 0 <= regret.total < 1e-3 * ln.value(objective, BOWL, [1.0, 1.0])
+    assert regret.terminal == pytest.approx(0.8 * math.exp(-0.36) * BOWL.value(path[-1]))
     worse = ln.regret(np.linspace([1.0, 1.0], [1.0, -1.0], 41), objective, BOWL)
     assert worse.total == pytest.approx(worse.speed + worse.direction, rel=1e-3)
     with pytest.raises(ValueError, match="must fill"):
@@ -163,9 +163,9 @@ def test_a_deadline_has_no_end_to_pay_for_but_its_charge():
 def test_a_sampled_optimum_tells_its_discount(gamma, dt):
     path = ln.solve(ln.Objective(gamma=gamma), BOWL, [1.0, 1.0])(dt * np.arange(30))
     rates = np.linspace(0.0, 10.0, 501)
-    found = alignment(path, ln.Objective(), BOWL, rates, dt=dt)
-    assert found.max() == pytest.approx(1.0, abs=1e-9)
-    assert rates[np.argmax(found)] == pytest.approx(gamma, abs=0.02 * gamma + 0.021)
+    alignments = alignment(path, ln.Objective(), BOWL, rates, dt=dt)
+    assert alignments.max() == pytest.approx(1.0, abs=1e-9)
+    assert rates[np.argmax(alignments)] == pytest.approx(gamma, abs=0.02 * gamma + 0.021)
 
 
 @pytest.mark.parametrize("faded", [0.0, 0.9, 1.9, 30.0, 1e4])

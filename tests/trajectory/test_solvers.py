@@ -45,9 +45,9 @@ def test_all_methods_agree_on_a_deadline(gamma, end, curvature):
     t = np.linspace(0.0, horizon, 17)
     assert exact.action == pytest.approx(cost_by_quadrature(exact, horizon), rel=1e-9)
     for method in methods:
-        other = ln.solve(objective, loss, [0.0, 1.0], method=method, **extra)
-        assert other.action == pytest.approx(exact.action, rel=1e-7)
-        assert np.allclose(other(t), exact(t), atol=1e-7)
+        path = ln.solve(objective, loss, [0.0, 1.0], method=method, **extra)
+        assert path.action == pytest.approx(exact.action, rel=1e-7)
+        assert np.allclose(path(t), exact(t), atol=1e-7)
     if end == "free":
         assert np.allclose(exact.velocity(horizon), 0.0, atol=1e-12)  # transversality
     else:
@@ -85,8 +85,8 @@ def test_no_perturbed_path_is_cheaper(crossing, seed):
         return scipy.integrate.simpson(np.exp(-0.3 * t) * rate, x=t)
 
     assert cost(0.02) > cost(0.0) and cost(-0.02) > cost(0.0)
-    slope = (cost(1e-3) - cost(-1e-3)) / 2e-3
-    assert abs(slope) < 1e-4  # stationary to first order
+    derivative = (cost(1e-3) - cost(-1e-3)) / 2e-3
+    assert abs(derivative) < 1e-4  # stationary to first order
 
 
 def test_singular_hessian_with_discounting():
@@ -124,14 +124,14 @@ def test_hamilton_jacobi_bellman():
     drift = ln.drifts.Linear(0.2 * rng.normal(size=(3, 3)), rng.normal(size=3))
     objective = ln.Objective(eta=0.7, k=1.4, gamma=0.6, metric=metric, drift=drift)
     step = 1e-4
-    slope = np.array(
+    gradient = np.array(
         [
             (ln.value(objective, loss, theta + step * e) - ln.value(objective, loss, theta - step * e)) / (2 * step)
             for e in np.eye(3)
         ]
     )
-    pull = np.linalg.solve(metric, slope)
-    right = 1.4 * loss.value(theta) + drift(theta) @ slope - 0.35 * slope @ pull
+    pull = np.linalg.solve(metric, gradient)
+    right = 1.4 * loss.value(theta) + drift(theta) @ gradient - 0.35 * gradient @ pull
     assert 0.6 * ln.value(objective, loss, theta) == pytest.approx(right, rel=1e-7)
     assert np.allclose(ln.optimal_velocity(objective, loss, theta), drift(theta) - 0.7 * pull, atol=1e-6)
 
@@ -232,8 +232,8 @@ def test_a_discount_beyond_all_scales_is_solved_or_named(loss, drift, method):
 def test_a_number_of_any_library_is_a_deadline():
     import torch
 
-    for one in (torch.tensor(1.0), np.float32(1.0), np.array(1.0)):
-        path = ln.solve(ln.Objective(gamma=0.1, horizon=one), ln.losses.DoubleWell(), [-0.6, 0.5])
+    for number in (torch.tensor(1.0), np.float32(1.0), np.array(1.0)):
+        path = ln.solve(ln.Objective(gamma=0.1, horizon=number), ln.losses.DoubleWell(), [-0.6, 0.5])
         assert path.end == 1.0 and math.isfinite(path.action)
     with pytest.raises(ValueError, match=r"horizon = tensor\(1., requires_grad=True\), but it must be a number"):
         ln.Objective(horizon=torch.tensor(1.0, requires_grad=True))

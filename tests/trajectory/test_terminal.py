@@ -24,13 +24,13 @@ def _action(path, objective, loss, count=4000):
 def test_solvers_agree(hessian, gamma):
     objective = ln.Objective(eta=0.7, k=1.2, gamma=gamma, metric=np.diag([2.0, 0.5]), horizon=1.1, terminal=0.6)
     loss = ln.losses.Quadratic(hessian, gradient=[1.0, -0.5], offset=0.7)
-    found = {
+    paths = {
         m: ln.solve(objective, loss, [0.4, -1.0], method=m)
         for m in ("closed_form", "riccati", "action", "bvp", "curved")
     }
-    best = found["closed_form"]
+    best = paths["closed_form"]
     assert _action(best, objective, loss) == pytest.approx(best.action, rel=1e-9)
-    for path in found.values():
+    for path in paths.values():
         assert path.action == pytest.approx(best.action, rel=1e-8)
         np.testing.assert_allclose(path(1.1), best(1.1), atol=1e-7)
         assert path.is_minimum is not False

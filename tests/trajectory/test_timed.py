@@ -117,10 +117,10 @@ def test_one_phase_is_the_problem_without_time(extra):
     extra = dict(extra)
     objective = ln.Objective(0.8, 1.1, 0.5, metric=METRIC, horizon=extra.pop("deadline", math.inf))
     well = ln.losses.DoubleWell(d=-1.6)  # of its two wells one is left: there is no second place to look for
-    one, other = (ln.solve(objective, loss, [0.4, 0.8], **extra) for loss in (Phases([(0.0, well)]), well))
+    phased, timeless = (ln.solve(objective, loss, [0.4, 0.8], **extra) for loss in (Phases([(0.0, well)]), well))
     t = np.linspace(0, 2, 21)
-    assert one.action == pytest.approx(other.action, rel=1e-7) and one.is_minimum
-    np.testing.assert_allclose(one(t), other(t), atol=1e-6)
+    assert phased.action == pytest.approx(timeless.action, rel=1e-7) and phased.is_minimum
+    np.testing.assert_allclose(phased(t), timeless(t), atol=1e-6)
 
 
 @pytest.mark.parametrize("size", [1e-12, 1e12])
@@ -142,9 +142,9 @@ def test_tasks_do_not_feel_the_units(size):
         return [(path(t * time) / length, path.velocity(t * time) / length * time, path.action) for path in paths]
 
     base = restated(1.0, 1.0)
-    for other in (restated(size, 1.0), restated(1.0, size)):
-        for one, two in zip(base, other, strict=True):
-            for a, b in zip(one, two, strict=True):
+    for rescaled in (restated(size, 1.0), restated(1.0, size)):
+        for plain, scaled in zip(base, rescaled, strict=True):
+            for a, b in zip(plain, scaled, strict=True):
                 np.testing.assert_allclose(b, a, rtol=1e-6, atol=1e-7)
 
 
@@ -165,9 +165,9 @@ def test_the_certificate_ends_at_the_first_focal_point(beyond, fixed):
 
 def test_what_has_no_method_says_why():
     task, wave = Phases([(0.0, HERE), (2.0, THERE)]), Driven(lambda x, t: x[..., 0] + t, np.ones_like, dim=2)
-    found = ln.trajectory.methods(ln.Objective(gamma=1.0), task, START)
-    assert [name for name, reason in found.items() if not reason] == ["timed"]
-    assert "depend on time" in found["action"] and "losses.Quadratic" in found["riccati"]
+    reasons = ln.trajectory.methods(ln.Objective(gamma=1.0), task, START)
+    assert [name for name, reason in reasons.items() if not reason] == ["timed"]
+    assert "depend on time" in reasons["action"] and "losses.Quadratic" in reasons["riccati"]
     assert "depends on time" in ln.trajectory.methods(ln.Objective(), HERE, START)["timed"]
     with pytest.raises(ValueError, match="settles"):
         ln.solve(ln.Objective(gamma=1.0), wave, START)

@@ -78,14 +78,14 @@ class Restated:
 def check(problem, method, changes, tol, **options):
     base = problem.solve(method, **options)
     for change in changes:
-        other = problem.solve(method, **change, **options)
+        changed = problem.solve(method, **change, **options)
         for name, value in base.items():
             exact = method in ("closed_form", "riccati")
             same = name != "stop" if not exact else True
             if name == "ends":
-                same = len(value) == len(other[name])
+                same = len(value) == len(changed[name])
             if same:
-                np.testing.assert_allclose(other[name], value, rtol=tol, atol=tol, err_msg=f"{change} {name}")
+                np.testing.assert_allclose(changed[name], value, rtol=tol, atol=tol, err_msg=f"{change} {name}")
 
 
 DRIFT = ((0.1, 0.4), (-0.3, 0.2))
@@ -137,7 +137,7 @@ def test_a_landscape_without_formula_does_not_feel_the_units(change):
 
 def test_parameters_in_units_of_their_own_under_a_drift_without_formula():
     """θ₂ → 2⁻³⁰θ₂: the metric's diagonal spans 60 binary orders, and a drift that couples both has to be scaled."""
-    path = []
+    results = []
     for size in (1.0, 2.0**-30):
         units = np.array([1.0, size])
         drift = ln.drifts.Function(
@@ -145,9 +145,9 @@ def test_parameters_in_units_of_their_own_under_a_drift_without_formula():
         )
         loss = ln.losses.Quadratic(np.array([[2.0, 0.3], [0.3, 1.0]]) / np.multiply.outer(units, units), [0.0, 0.0])
         objective = ln.Objective(gamma=0.5, metric=np.diag(units**-2.0), drift=drift, horizon=1.7)
-        found = ln.solve(objective, loss, [1.0, 0.5 * size])
-        path.append(np.append(found([0.4, 1.7]) / units, found.action))
-    np.testing.assert_allclose(path[1], path[0], rtol=1e-6)
+        path = ln.solve(objective, loss, [1.0, 0.5 * size])
+        results.append(np.append(path([0.4, 1.7]) / units, path.action))
+    np.testing.assert_allclose(results[1], results[0], rtol=1e-6)
 
 
 def test_messages_and_reports_say_their_units():

@@ -42,9 +42,9 @@ SIZE = [2]  # of Styblinski–Tang: CasADi's lists and numpy's columns have no c
 
 def goldstein(p):
     x, y = p[0], p[1]
-    one = 1 + (x + y + 1) ** 2 * (19 - 14 * x + 3 * x**2 - 14 * y + 6 * x * y + 3 * y**2)
-    two = 30 + (2 * x - 3 * y) ** 2 * (18 - 32 * x + 12 * x**2 + 48 * y - 36 * x * y + 27 * y**2)
-    return one * two
+    first = 1 + (x + y + 1) ** 2 * (19 - 14 * x + 3 * x**2 - 14 * y + 6 * x * y + 3 * y**2)
+    second = 30 + (2 * x - 3 * y) ** 2 * (18 - 32 * x + 12 * x**2 + 48 * y - 36 * x * y + 27 * y**2)
+    return first * second
 
 
 CASES = {  # function, γ, start, bound on calls, time until the path rests

@@ -102,8 +102,8 @@ def test_under_a_gradient_drift_a_second_best_rest_is_refused_by_who_knows_of_no
     objective, loss, rng = drifting(seed)
     start = 3 * rng.normal(size=1)
     best = ln.solve(objective, loss, start)
-    other = wandering.bound(objective, loss, start)
-    assert best.converged and other.cost == pytest.approx(best.action, abs=2 * other.margin + 1e-6)
+    bound = wandering.bound(objective, loss, start)
+    assert best.converged and bound.cost == pytest.approx(best.action, abs=2 * bound.margin + 1e-6)
     for second in best.candidates[1:]:
         if second.converged:
             case = Case(objective, loss, start)

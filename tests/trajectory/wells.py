@@ -34,8 +34,8 @@ class Landscape(ln.losses.Loss):
     def hessian(self, theta):
         t = self._points(theta)
         others = [np.prod(t[..., None] - np.delete(self.roots, i), axis=-1) for i in range(len(self.roots))]
-        whole = np.prod(t[..., None] - self.roots, axis=-1)
-        return ((sum(others) + whole * self._log_slope(t)) * np.exp(self._log(t)))[..., None]
+        product = np.prod(t[..., None] - self.roots, axis=-1)
+        return ((sum(others) + product * self._log_slope(t)) * np.exp(self._log(t)))[..., None]
 
     def stationary_points(self):
         return self.roots[:, None]

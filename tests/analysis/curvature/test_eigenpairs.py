@@ -76,9 +76,9 @@ def check(operator, found, spectrum, which, tolerance):
 def test_known_spectra(name, dtype, which, block):
     operator = matrix(SPECTRA[name], dtype)
     count = min(5, operator.dim)
-    found = eigenpairs(operator, count, which=which, block=block, tolerance=1e-4, max_products=5000)
-    check(operator, found, SPECTRA[name], which, 1e-4)
-    assert found.products == operator.products - count
+    pairs = eigenpairs(operator, count, which=which, block=block, tolerance=1e-4, max_products=5000)
+    check(operator, pairs, SPECTRA[name], which, 1e-4)
+    assert pairs.products == operator.products - count
 
 
 @pytest.mark.parametrize("block", [1, 4, 50])
@@ -87,9 +87,9 @@ def test_known_spectra(name, dtype, which, block):
 )
 def test_all_pairs_of_a_matrix(name, block):
     operator = matrix(SPECTRA[name])
-    found = eigenpairs(operator, operator.dim, block=block)
-    check(operator, found, SPECTRA[name], "largest", 1e-10)
-    assert found.products <= 2 * operator.dim + block
+    pairs = eigenpairs(operator, operator.dim, block=block)
+    check(operator, pairs, SPECTRA[name], "largest", 1e-10)
+    assert pairs.products <= 2 * operator.dim + block
 
 
 @settings(max_examples=60, deadline=None)
@@ -105,8 +105,8 @@ def test_small_matrices_of_any_spectrum(values, dtype, data):
     which = data.draw(st.sampled_from([*WANTED]))
     basis = data.draw(st.integers(count + 2 * block + 8, 60))
     options = {"block": block, "basis": basis, "seed": data.draw(st.integers(0, 3)), "tolerance": 1e-12}
-    found = eigenpairs(operator, count, which=which, **options)
-    check(operator, found, spectrum, which, 1e-4 if dtype == torch.float32 else 1e-10)
+    pairs = eigenpairs(operator, count, which=which, **options)
+    check(operator, pairs, spectrum, which, 1e-4 if dtype == torch.float32 else 1e-10)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
@@ -114,8 +114,8 @@ def test_hessians_of_networks(case):
     spectrum = np.linalg.eigvalsh(differences(case).numpy())
     for which in WANTED:
         hessian = Hessian(case.model(), case.loss, case.batches)
-        found = eigenpairs(hessian, 4, which=which, tolerance=1e-6, max_products=3000)
-        check(hessian, found, spectrum, which, 1e-6)
+        pairs = eigenpairs(hessian, 4, which=which, tolerance=1e-6, max_products=3000)
+        check(hessian, pairs, spectrum, which, 1e-6)
 
 
 @pytest.mark.parametrize("options", [{"block": 4}, {"copies": 10}, {"block": 2, "copies": 10, "basis": 30}], ids=str)
@@ -126,9 +126,9 @@ def test_copies_are_found_by_a_block_of_their_number_or_by_looking_for_them(opti
     model = nn.Linear(60, 4, bias=False).double()
     hessian = Hessian(model, mse_loss, (x, torch.zeros(500, 4).double()))
     single = torch.linalg.eigvalsh(x.T @ x / 500 / 2).flip(0)
-    found = eigenpairs(hessian, 12, tolerance=1e-5, **options)
-    torch.testing.assert_close(found.values, single[:3].repeat_interleave(4), rtol=1e-9, atol=0)
-    assert found.converged and found.products == hessian.products
+    pairs = eigenpairs(hessian, 12, tolerance=1e-5, **options)
+    torch.testing.assert_close(pairs.values, single[:3].repeat_interleave(4), rtol=1e-9, atol=0)
+    assert pairs.converged and pairs.products == hessian.products
     if "block" not in options:  # without care the answer is another: this test can tell
         assert eigenpairs(hessian, 12, tolerance=1e-5).values[3] < 0.9 * single[0]
 
@@ -160,9 +160,9 @@ def test_a_tighter_tolerance_costs_products_and_gives_smaller_residuals():
 def test_the_seed_decides_all_and_torchs_generator_is_left_alone():
     operator = matrix(SPECTRA["even"], torch.float32)
     state = torch.get_rng_state()
-    one, same, other = (eigenpairs(operator, 3, seed=seed, tolerance=1e-3) for seed in (1, 1, 2))
-    assert torch.equal(one.vectors, same.vectors) and torch.equal(one.values, same.values)
-    assert not torch.equal(one.vectors, other.vectors)
+    first, repeated, reseeded = (eigenpairs(operator, 3, seed=seed, tolerance=1e-3) for seed in (1, 1, 2))
+    assert torch.equal(first.vectors, repeated.vectors) and torch.equal(first.values, repeated.values)
+    assert not torch.equal(first.vectors, reseeded.vectors)
     assert torch.equal(torch.get_rng_state(), state)
 
 
@@ -172,10 +172,10 @@ def test_what_did_not_converge_is_raised_or_returned():
         NotConverged, match=r"of 5 eigenpairs have residuals within 1e-12 .* after 20 products and 0 res"
     ):
         eigenpairs(operator, 5, tolerance=1e-12, max_products=20)
-    found = eigenpairs(operator, 5, tolerance=1e-12, max_products=20, throw=False)
-    assert not found.converged and found.products == 20
-    exact = operator.matvec(found.vectors) - found.values[:, None] * found.vectors
-    torch.testing.assert_close(found.residuals, torch.linalg.vector_norm(exact, dim=1), rtol=1e-6, atol=1e-12)
+    pairs = eigenpairs(operator, 5, tolerance=1e-12, max_products=20, throw=False)
+    assert not pairs.converged and pairs.products == 20
+    exact = operator.matvec(pairs.vectors) - pairs.values[:, None] * pairs.vectors
+    torch.testing.assert_close(pairs.residuals, torch.linalg.vector_norm(exact, dim=1), rtol=1e-6, atol=1e-12)
     few = eigenpairs(operator, 5, max_products=2, throw=False)
     assert len(few.values) == 2 and not few.converged
 
@@ -219,9 +219,9 @@ def test_what_is_not_a_symmetric_matrix_is_refused():
     ],
 )
 def test_arguments_out_of_range_are_named(change, message):
-    given = {"operator": Matrix(torch.eye(10)), "count": 2, **change}
+    arguments = {"operator": Matrix(torch.eye(10)), "count": 2, **change}
     with pytest.raises(ValueError, match=message):
-        eigenpairs(given.pop("operator"), given.pop("count"), **given)
+        eigenpairs(arguments.pop("operator"), arguments.pop("count"), **arguments)
 
 
 def test_products_are_asked_for_in_blocks():
@@ -264,7 +264,7 @@ def test_everything_stays_on_the_models_device(device, vmap):
     """Batches come from the host, and are moved."""
     case = CASES[0]
     hessian = Hessian(case.model().to(device), case.loss, case.batches, vmap=vmap)
-    found = eigenpairs(hessian, 3, block=2, tolerance=1e-6)
-    assert found.vectors.device.type == hessian.device.type == device
-    assert found.values.device.type == found.residuals.device.type == "cpu"
-    check(hessian, found, np.linalg.eigvalsh(differences(case).numpy()), "largest", 1e-6)
+    pairs = eigenpairs(hessian, 3, block=2, tolerance=1e-6)
+    assert pairs.vectors.device.type == hessian.device.type == device
+    assert pairs.values.device.type == pairs.residuals.device.type == "cpu"
+    check(hessian, pairs, np.linalg.eigvalsh(differences(case).numpy()), "largest", 1e-6)

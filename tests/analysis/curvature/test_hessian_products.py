@@ -21,8 +21,8 @@ def test_the_matrix_is_that_of_differences(case, memory, vmap):
     expected = differences(case)
     assert hessian.dim == len(expected) and hessian.examples == sum(len(x) for x, _ in case.batches)
     assert hessian.kept == (len(case.batches) if memory else 0)
-    found = hessian.dense(block=7)
-    torch.testing.assert_close(found, expected, atol=1e-8, rtol=1e-7)
+    dense = hessian.dense(block=7)
+    torch.testing.assert_close(dense, expected, atol=1e-8, rtol=1e-7)
     assert hessian.products == hessian.dim
 
 
@@ -30,14 +30,14 @@ def test_uneven_batches_count_every_example_once():
     case = CASES[0]
     x, y = (torch.cat(part) for part in zip(*case.batches, strict=True))
     vector = torch.randn(51, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
-    whole, *others = (
+    reference, *products = (
         Hessian(case.model(), case.loss, batches, memory=memory).matvec(vector)
         for batches, memory in [
             ((x, y), 0), (case.batches, 0), (case.batches, 1e9), ([(x[:1], y[:1]), (x[1:], y[1:])], 0),
         ]
     )  # fmt: skip
-    for other in others:
-        torch.testing.assert_close(other, whole, rtol=1e-12, atol=1e-14)
+    for product in products:
+        torch.testing.assert_close(product, reference, rtol=1e-12, atol=1e-14)
 
 
 def test_as_many_graphs_are_kept_as_fit():
@@ -46,12 +46,12 @@ def test_as_many_graphs_are_kept_as_fit():
     assert all_of_them == sorted(all_of_them) and all_of_them[0] == 0 and all_of_them[-1] == 3
     vector = torch.ones(51, dtype=torch.float64)
     expected = Hessian(case.model(), case.loss, case.batches).matvec(vector)
-    partly = set()
+    counts = set()
     for memory in np.geomspace(1e3, 1e5, 30):
         hessian = Hessian(case.model(), case.loss, case.batches, memory=memory)
-        partly.add(hessian.kept)
+        counts.add(hessian.kept)
         torch.testing.assert_close(hessian.matvec(vector), expected, rtol=1e-12, atol=1e-14)
-    assert partly == {0, 1, 2, 3}
+    assert counts == {0, 1, 2, 3}
 
 
 def test_a_loader_that_shuffles_is_kept_whole_or_not_at_all():
@@ -62,21 +62,21 @@ def test_a_loader_that_shuffles_is_kept_whole_or_not_at_all():
     )
     vector = torch.ones(51, dtype=torch.float64)
     expected = Hessian(case.model(), case.loss, (x, y)).matvec(vector)
-    kept = set()
+    counts = set()
     for memory in np.geomspace(1e3, 1e5, 12):
         hessian = Hessian(case.model(), case.loss, loader, memory=memory)
-        kept.add(hessian.kept)
+        counts.add(hessian.kept)
         for _ in range(2):
             torch.testing.assert_close(hessian.matvec(vector), expected, rtol=1e-12, atol=1e-14)
-    assert kept == {0, 4}
+    assert counts == {0, 4}
 
 
 def test_chosen_parameters_are_a_block_of_the_matrix():
     case = CASES[0]
     model = case.model()
-    whole = Hessian(model, case.loss, case.batches)
+    full = Hessian(model, case.loss, case.batches)
     rows = torch.cat([torch.full((p.numel(),), name in ("0.bias", "2.weight")) for name, p in model.named_parameters()])
-    block = whole.dense()[rows][:, rows]
+    block = full.dense()[rows][:, rows]
     chosen = Hessian(model, case.loss, case.batches, parameters=["2.weight", "0.bias"])
     assert chosen.names == ["0.bias", "2.weight"]
     torch.testing.assert_close(chosen.dense(), block, rtol=1e-12, atol=1e-14)
@@ -162,12 +162,12 @@ def _with_gradient(case: Case, model: nn.Module) -> nn.Module:
 
 def test_scipy_sees_the_same_matrix(case):
     hessian = Hessian(case.model(), case.loss, case.batches)
-    seen = hessian.as_scipy()
+    operator = hessian.as_scipy()
     columns = np.random.default_rng(0).normal(size=(hessian.dim, 3))
     expected = differences(case).numpy() @ columns
-    np.testing.assert_allclose(seen @ columns, expected, atol=1e-7)
-    np.testing.assert_allclose(seen @ columns[:, 0], expected[:, 0], atol=1e-7)
-    assert seen.dtype == np.float64
+    np.testing.assert_allclose(operator @ columns, expected, atol=1e-7)
+    np.testing.assert_allclose(operator @ columns[:, 0], expected[:, 0], atol=1e-7)
+    assert operator.dtype == np.float64
 
 
 BATCH = labelled((4,), (6,))[0]

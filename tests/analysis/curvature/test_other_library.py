@@ -31,11 +31,11 @@ def theirs(kind: str, case: Case) -> torch.Tensor:
 
 @pytest.mark.parametrize("case", COMPARED, ids=lambda case: case.name)
 def test_the_hessian(case):
-    found = Hessian(case.model(), case.loss, case.batches).dense()
-    torch.testing.assert_close(found, theirs("HessianLinearOperator", case), rtol=1e-12, atol=1e-14)
+    ours = Hessian(case.model(), case.loss, case.batches).dense()
+    torch.testing.assert_close(ours, theirs("HessianLinearOperator", case), rtol=1e-12, atol=1e-14)
 
 
 @pytest.mark.parametrize("case", [case for case in COMPARED if case.loss is cross_entropy], ids=lambda case: case.name)
 def test_the_second_moment_of_gradients(case):
-    found = GradientCovariance(case.model(), case.loss, case.batches, centred=False).dense()
-    torch.testing.assert_close(found, theirs("EFLinearOperator", case), rtol=1e-12, atol=1e-14)
+    ours = GradientCovariance(case.model(), case.loss, case.batches, centred=False).dense()
+    torch.testing.assert_close(ours, theirs("EFLinearOperator", case), rtol=1e-12, atol=1e-14)

@@ -82,14 +82,14 @@ def test_rest_is_orthogonal_to_every_gradient():
     places = np.stack(np.meshgrid(axis, axis, indexing="ij"), axis=-1)
     w = parts.remainder(places)
     for a, b in ((1, 0), (2, 3), (0, 4)):
-        slope = np.stack(
+        partials = np.stack(
             [
                 -a * np.sin(a * places[..., 0]) * np.cos(b * places[..., 1]),
                 -b * np.cos(a * places[..., 0]) * np.sin(b * places[..., 1]),
             ],
             axis=-1,
         )
-        product = np.einsum("i,j,ijk,ijk->", weights, weights, w, slope)
+        product = np.einsum("i,j,ijk,ijk->", weights, weights, w, partials)
         assert abs(product) < 1e-4
 
 
@@ -101,8 +101,8 @@ def test_a_gradient_has_nothing_left(dim):
     np.testing.assert_allclose(parts.remainder(theta), 0, atol=2e-2)
     step = 1e-6
     for e in np.eye(dim):
-        slope = (parts.potential(theta + step * e) - parts.potential(theta - step * e)) / (2 * step)
-        assert -slope == pytest.approx(float(parts.gradient_part(theta) @ e), abs=1e-6)
+        derivative = (parts.potential(theta + step * e) - parts.potential(theta - step * e)) / (2 * step)
+        assert -derivative == pytest.approx(float(parts.gradient_part(theta) @ e), abs=1e-6)
 
 
 def test_any_field_in_one_dimension_is_a_gradient():
@@ -123,8 +123,8 @@ def test_affine_split_is_the_one_of_balls():
     np.testing.assert_allclose(parts.gradient_part(theta) + parts.remainder(theta), drift(theta), atol=1e-14)
     np.testing.assert_allclose(np.einsum("pi,pi->p", parts.remainder(theta), theta), 0, atol=1e-14)
     step = 1e-6
-    slope = [(parts.potential(theta + step * e) - parts.potential(theta - step * e)) / (2 * step) for e in np.eye(2)]
-    np.testing.assert_allclose(-np.stack(slope, axis=-1), parts.gradient_part(theta), atol=1e-8)
+    partials = [(parts.potential(theta + step * e) - parts.potential(theta - step * e)) / (2 * step) for e in np.eye(2)]
+    np.testing.assert_allclose(-np.stack(partials, axis=-1), parts.gradient_part(theta), atol=1e-8)
     centre = -np.linalg.solve(drift.matrix(2), drift.offset(2))
     angle, radius = rng.uniform(0, 2 * np.pi, 200_000), np.sqrt(rng.uniform(0, 1, 200_000))
     ball = centre + radius[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=-1)
@@ -158,8 +158,8 @@ def test_effective_loss_on_a_grid_moves_the_drift_into_the_loss():
     gap = effective.value(theta) - exact
     np.testing.assert_allclose(gap, gap[0], atol=1e-5)  # φ is known up to a constant
     step = 1e-6
-    slope = [(effective.value(theta + step * e) - effective.value(theta - step * e)) / (2 * step) for e in np.eye(2)]
-    np.testing.assert_allclose(effective.gradient(theta), np.stack(slope, axis=-1), atol=1e-5)
+    partials = [(effective.value(theta + step * e) - effective.value(theta - step * e)) / (2 * step) for e in np.eye(2)]
+    np.testing.assert_allclose(effective.gradient(theta), np.stack(partials, axis=-1), atol=1e-5)
 
 
 def test_effective_loss_of_decay_is_the_ridge():

@@ -40,9 +40,9 @@ def test_the_three_fields_that_one_knows():
     assert float(non_gradient_fraction(ln.drifts.rotation(7.0), points=cloud[:, :2])) == 1.0
     # The heavy ball by hand: |A|² = |I + H|²/2 and |J|² = D + |H|² + c²D.
     by_hand = np.sum((np.eye(2) + HESSIAN) ** 2) / 2 / (2 + np.sum(HESSIAN**2) + 0.25 * 2)
-    found = non_gradient_fraction(heavy_ball, points=cloud)
-    assert found.value == pytest.approx(by_hand, abs=1e-9)
-    assert found.error < 1e-6
+    fraction = non_gradient_fraction(heavy_ball, points=cloud)
+    assert fraction.value == pytest.approx(by_hand, abs=1e-9)
+    assert fraction.error < 1e-6
 
 
 def test_differences_against_the_exact_jacobian():
@@ -79,18 +79,18 @@ def test_turning_the_axes_changes_nothing_rescaling_one_does():
 
 
 def test_projection_is_that_of_the_decomposition():
-    found = non_gradient_fraction(vortex, box=[[-2, 2], [-2, 2]], rtol=1e-2)
+    fraction = non_gradient_fraction(vortex, box=[[-2, 2], [-2, 2]], rtol=1e-2)
     parts = decompose(vortex, [[-2, 2], [-2, 2]], rtol=1e-2)
-    assert (found.value, found.error, found.method) == (parts.fraction, parts.fraction_error, "projection")
+    assert (fraction.value, fraction.error, fraction.method) == (parts.fraction, parts.fraction_error, "projection")
 
 
 def test_a_record_without_noise_is_exact():
     matrix = np.array([[-0.1, 0.05, 0.0], [-0.02, -0.2, 0.1], [0.0, 0.1, -0.15]])
     states, updates = record(matrix, 0.0, 12, seed=0)
-    found = non_gradient_fraction(updates + 0.3, points=states - 5.0)  # offsets do not matter
+    fraction = non_gradient_fraction(updates + 0.3, points=states - 5.0)  # offsets do not matter
     skew = (matrix - matrix.T) / 2
-    assert found.value == pytest.approx(np.sum(skew**2) / np.sum(matrix**2), abs=1e-9)
-    assert found.error < 1e-9 and found.method == "record"
+    assert fraction.value == pytest.approx(np.sum(skew**2) / np.sum(matrix**2), abs=1e-9)
+    assert fraction.error < 1e-9 and fraction.method == "record"
 
 
 @pytest.mark.parametrize("turn", [0.0, 0.02, 0.3], ids=["gradient", "nearly", "spiral"])
@@ -98,8 +98,8 @@ def test_standard_error_is_the_spread_over_records(turn):
     matrix = -0.1 * HESSIAN + turn * np.array([[0.0, -1.0], [1.0, 0.0]])
     skew = (matrix - matrix.T) / 2
     exact = np.sum(skew**2) / np.sum(matrix**2)
-    found = [non_gradient_fraction(u, points=z) for z, u in (record(matrix, 0.1, 1500, seed) for seed in range(100))]
-    values, errors = (np.array([getattr(f, name) for f in found]) for name in ("value", "error"))
+    shares = [non_gradient_fraction(u, points=z) for z, u in (record(matrix, 0.1, 1500, seed) for seed in range(100))]
+    values, errors = (np.array([getattr(share, name) for share in shares]) for name in ("value", "error"))
     deviation = np.sqrt(np.mean((values - exact) ** 2))
     assert abs(values.mean() - exact) < 0.5 * deviation + 1e-12
     # Cutting at zero makes the values of a gradient spread less than the estimator itself.
@@ -113,9 +113,9 @@ def test_without_the_correction_a_gradient_would_look_like_a_rotation():
     naive = np.linalg.lstsq(x, u, rcond=None)[0].T
     skew = (naive - naive.T) / 2
     uncorrected = np.sum(skew**2) / np.sum(naive**2)
-    found = non_gradient_fraction(updates, points=states)
-    assert found.value < uncorrected
-    assert found.value < 2 * found.error
+    fraction = non_gradient_fraction(updates, points=states)
+    assert fraction.value < uncorrected
+    assert fraction.value < 2 * fraction.error
 
 
 def test_momentum_needs_its_buffer():
@@ -125,9 +125,9 @@ def test_momentum_needs_its_buffer():
     states, updates = record(exact, 1e-3, 4000, seed=4)
     skew = (exact - exact.T) / 2
     truth = np.sum(skew**2) / np.sum(exact**2)
-    found = non_gradient_fraction(updates, points=states)
-    assert found.value == pytest.approx(truth, abs=4 * found.error)
-    assert found.error < 0.02
+    fraction = non_gradient_fraction(updates, points=states)
+    assert fraction.value == pytest.approx(truth, abs=4 * fraction.error)
+    assert fraction.error < 0.02
     blind = non_gradient_fraction(updates[:, :2], points=states[:, :2])
     assert abs(blind.value - truth) > 20 * blind.error
 

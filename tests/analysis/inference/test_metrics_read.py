@@ -12,13 +12,13 @@ PLACES = ln.solve(TRUTH, COUPLED, [1.3, -1.5])(T)
 
 
 def test_i9_one_path_on_a_coupled_bowl_tells_discount_and_metric():
-    found = ln.infer(PLACES, COUPLED, times=T, family="+metric", noise=0)
-    assert not found.unidentified
+    inference = ln.infer(PLACES, COUPLED, times=T, family="+metric", noise=0)
+    assert not inference.unidentified
     for name, value in {"gamma": 0.7, "a": 1.5, "G2": 2.0}.items():
-        assert found.estimates[name].value == pytest.approx(value, rel=1e-5)
-    np.testing.assert_allclose(found.record[2], PLACES, atol=1e-9)  # what is drawn beside the record
-    assert len(found.plot().lines) >= 2
-    again = ln.solve(found.objective(), COUPLED, PLACES[0])
+        assert inference.estimates[name].value == pytest.approx(value, rel=1e-5)
+    np.testing.assert_allclose(inference.record[2], PLACES, atol=1e-9)  # what is drawn beside the record
+    assert len(inference.plot().lines) >= 2
+    again = ln.solve(inference.objective(), COUPLED, PLACES[0])
     np.testing.assert_allclose(again(T), PLACES, atol=1e-6)
     assert ln.infer(PLACES, COUPLED, times=T, noise=1e-4).fit.refuted  # of one with G = I
 
@@ -29,18 +29,18 @@ def test_i9_three_parameters_and_other_stakes():
     bowl = ln.losses.Quadratic(root @ root.T + 0.5 * np.eye(3), minimum=np.zeros(3))
     metric, t = np.array([1.0, 0.3, 6.0]), np.linspace(0.0, 3.0, 40)
     paths = [ln.solve(ln.Objective(gamma=1.2, k=k, metric=np.diag(metric)), bowl, [1.0, -1.0, 0.5])(t) for k in (1, 4)]
-    found = ln.infer(paths, bowl, times=t, family="+metric", noise=0, known={"k": [1, 4]})
-    told = [found.estimates[name].value for name in ("gamma", "a", "G2", "G3")]
-    np.testing.assert_allclose(told, [1.2, 1.0, 0.3, 6.0], rtol=1e-5)
+    inference = ln.infer(paths, bowl, times=t, family="+metric", noise=0, known={"k": [1, 4]})
+    estimates = [inference.estimates[name].value for name in ("gamma", "a", "G2", "G3")]
+    np.testing.assert_allclose(estimates, [1.2, 1.0, 0.3, 6.0], rtol=1e-5)
 
 
 def test_i9_on_a_diagonal_hessian_every_discount_has_its_metric():
     bowl = ln.losses.Quadratic(np.diag([1.0, 5.0]), minimum=[0.0, 0.0])
     path = ln.solve(TRUTH, bowl, [1.0, 1.0])(T)
-    found = ln.infer(path, bowl, times=T, family="+metric", noise=0)
-    assert found.estimates == {} and set(found.unidentified[0].names) == {"gamma", "a", "G2"}
-    for one in found.unidentified[0].examples:
-        np.testing.assert_allclose(ln.solve(one, bowl, [1.0, 1.0])(T), path, atol=1e-6)
+    inference = ln.infer(path, bowl, times=T, family="+metric", noise=0)
+    assert inference.estimates == {} and set(inference.unidentified[0].names) == {"gamma", "a", "G2"}
+    for example in inference.unidentified[0].examples:
+        np.testing.assert_allclose(ln.solve(example, bowl, [1.0, 1.0])(T), path, atol=1e-6)
     held = ln.infer(path, bowl, times=T, family="+metric", noise=0, known={"gamma": 0.7})
     assert held.estimates["G2"].value == pytest.approx(2.0, rel=1e-5)
 
@@ -49,20 +49,20 @@ def test_i9_a_path_along_one_mode_tells_the_metric_and_not_the_discount():
     width = np.sqrt([1.5, 0.75])
     mode = np.linalg.eigh(width[:, None] * COUPLED.hessian(np.zeros(2)) * width)[1][:, 0]
     path = ln.solve(TRUTH, COUPLED, COUPLED.minimum + width * mode)(T)
-    found = ln.infer(path, COUPLED, times=T, family="+metric", noise=0)
-    assert set(found.unidentified[0].names) == {"gamma", "a"}
-    assert found.estimates["G2"].value == pytest.approx(2.0, rel=1e-5)
+    inference = ln.infer(path, COUPLED, times=T, family="+metric", noise=0)
+    assert set(inference.unidentified[0].names) == {"gamma", "a"}
+    assert inference.estimates["G2"].value == pytest.approx(2.0, rel=1e-5)
 
 
 def test_i9_intervals_hold_the_truth():
     rng, runs, noise = np.random.default_rng(1), 24, 0.004
     records = [PLACES + noise * rng.normal(size=PLACES.shape) for _ in range(runs)]
-    found = [ln.infer(one, COUPLED, times=T, family="+metric", noise=noise) for one in records]
+    fits = [ln.infer(record, COUPLED, times=T, family="+metric", noise=noise) for record in records]
     for name, value in {"gamma": 0.7, "a": 1.5, "G2": 2.0}.items():
         # 95 %, give or take three standard deviations of a share of 24
-        told = [one.estimates[name] for one in found if name in one.estimates]  # what is not told excludes nothing
-        assert sum(not one.low <= value <= one.high for one in told) <= 4
-    assert np.mean([one.fit.refuted for one in found]) <= 0.18
+        told = [fit.estimates[name] for fit in fits if name in fit.estimates]  # what is not told excludes nothing
+        assert sum(not estimate.low <= value <= estimate.high for estimate in told) <= 4
+    assert np.mean([fit.fit.refuted for fit in fits]) <= 0.18
 
 
 def test_refusals():

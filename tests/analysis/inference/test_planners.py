@@ -40,10 +40,10 @@ def test_i3_two_curvatures_tell_both_exactly():
     for _ in range(20):
         gamma, a, h = 10 ** rng.uniform(-1, 1), 10 ** rng.uniform(-1, 1), np.array([1.0, 10 ** rng.uniform(0.5, 3)])
         r = [-scipy.linalg.solve_continuous_are([[-gamma / 2]], [[1.0]], [[a * x]], [[1.0]])[0, 0] for x in h]
-        found = ln.infer(ln.infer.Rates(h, -np.array(r)))
-        assert abs(value(found, "gamma") / gamma - 1) < 1e-9 and abs(value(found, "a") / a - 1) < 1e-9
+        inference = ln.infer(ln.infer.Rates(h, -np.array(r)))
+        assert abs(value(inference, "gamma") / gamma - 1) < 1e-9 and abs(value(inference, "a") / a - 1) < 1e-9
         (r1, r2), (h1, h2) = -np.array(r), h
-        assert value(found, "gamma") == pytest.approx((r2**2 * h1 - r1**2 * h2) / (r1 * h2 - r2 * h1), rel=1e-8)
+        assert value(inference, "gamma") == pytest.approx((r2**2 * h1 - r1**2 * h2) / (r1 * h2 - r2 * h1), rel=1e-8)
 
 
 def test_i3_a_common_error_of_the_clock_moves_gamma_in_proportion():
@@ -55,35 +55,35 @@ def test_i3_a_common_error_of_the_clock_moves_gamma_in_proportion():
 def test_i2_one_exponential_leaves_both_open_and_the_examples_walk_it():
     loss, t = bowl(2.0), np.linspace(0, 4, 30)
     path = ln.solve(ln.Objective(gamma=1.3, eta=0.7), loss, [1.0])(t)
-    found = ln.infer(path, loss, times=t, noise=0)
-    (lost,) = found.unidentified
-    assert not found.estimates and set(lost.names) == {"gamma", "a"} and not found.fit.refuted
-    one, other = lost.examples
-    assert abs(one.gamma - other.gamma) > 0.1
-    for example in (one, other):
+    inference = ln.infer(path, loss, times=t, noise=0)
+    (ambiguity,) = inference.unidentified
+    assert not inference.estimates and set(ambiguity.names) == {"gamma", "a"} and not inference.fit.refuted
+    first, second = ambiguity.examples
+    assert abs(first.gamma - second.gamma) > 0.1
+    for example in (first, second):
         np.testing.assert_allclose(ln.solve(example, loss, [1.0])(t), path, atol=1e-9)
     with pytest.raises(ValueError, match="gamma, a are not identified"):
-        found.objective()
+        inference.objective()
     # and what separates them does: other stakes
     rates = [ln.solve(ln.Objective(gamma=1.3, eta=0.7, k=k), loss, [1.0]).velocity(0.0)[0] for k in (1.0, 4.0)]
-    told = ln.infer([ln.infer.Rates([2.0], [-r]) for r in rates], known={"k": [1.0, 4.0]})
-    assert value(told, "gamma") == pytest.approx(1.3, rel=1e-8) and value(told, "a") == pytest.approx(0.7, rel=1e-8)
+    fitted = ln.infer([ln.infer.Rates([2.0], [-r]) for r in rates], known={"k": [1.0, 4.0]})
+    assert value(fitted, "gamma") == pytest.approx(1.3, rel=1e-8) and value(fitted, "a") == pytest.approx(0.7, rel=1e-8)
 
 
 def test_i2_a_mode_below_the_noise_is_no_mode():
     loss, t = bowl(1.0, 9.0), np.linspace(0, 5, 40)
     path = ln.solve(ln.Objective(gamma=1.0), loss, [1.0, 1e-4])(t)
     noisy = path + 0.01 * np.random.default_rng(1).normal(size=path.shape)
-    found = ln.infer(noisy, loss, times=t, noise=0.01)
-    assert "gamma" in found.unidentified[0].names and "gamma" not in found.estimates
+    inference = ln.infer(noisy, loss, times=t, noise=0.01)
+    assert "gamma" in inference.unidentified[0].names and "gamma" not in inference.estimates
 
 
 def test_i6_a_loss_curve_and_the_speed_are_enough_on_any_loss():
     t = np.linspace(0, 3, 800)
     path = ln.solve(ln.Objective(gamma=0.7, eta=1.4), WELL, [-0.2, 1.0])
     curve = ln.infer.Curve(t, WELL.value(path(t)), np.linalg.norm(path.velocity(t), axis=1))
-    found = ln.infer(curve)
-    assert value(found, "gamma") == pytest.approx(0.7, abs=2e-3) and value(found, "a") == pytest.approx(1.4, abs=2e-3)
+    fitted = ln.infer(curve)
+    assert value(fitted, "gamma") == pytest.approx(0.7, abs=2e-3) and value(fitted, "a") == pytest.approx(1.4, abs=2e-3)
 
 
 def test_i21_a_loss_curve_alone_is_refused_and_says_rates():
@@ -100,10 +100,10 @@ def test_i7_decay_from_rates_and_shares_and_one_mode_is_one_relation_short():
     loss, t = bowl(0.3, 2.0, 15.0, minimum=[1.0, -1.0, 2.0]), np.linspace(0, 6, 40)
     truth = ln.Objective(gamma=0.8, eta=1.3, drift=ln.drifts.weight_decay(0.4))
     path = ln.solve(truth, loss, [0.0, 1.0, 1.0], method="riccati")(t)
-    found = ln.infer(path, loss, times=t, noise=0, family="+decay")
+    inference = ln.infer(path, loss, times=t, noise=0, family="+decay")
     for name, number in {"gamma": 0.8, "a": 1.3, "j": 0.4}.items():
-        assert value(found, name) == pytest.approx(number, rel=1e-6)
-    again = ln.solve(found.objective(), loss, [0.0, 1.0, 1.0])(t)
+        assert value(inference, name) == pytest.approx(number, rel=1e-6)
+    again = ln.solve(inference.objective(), loss, [0.0, 1.0, 1.0])(t)
     np.testing.assert_allclose(again, path, atol=1e-7)
     alone = ln.infer(path[:, :1], bowl(0.3, minimum=[1.0]), times=t, noise=0, family="+decay")
     assert not alone.estimates and set(alone.unidentified[0].names) == {"gamma", "a", "j"}
@@ -114,19 +114,19 @@ def test_i8_a_rotation_is_told_by_its_end():
     plane, t = bowl(1.5, 1.5, minimum=[1.0, 0.5]), np.linspace(0, 6, 40)
     truth = ln.Objective(gamma=0.8, eta=2.0, drift=ln.drifts.rotation(-0.7))
     path = ln.solve(truth, plane, [-1.0, 1.0], method="riccati")(t)
-    found = ln.infer(path, plane, times=t, noise=0, family="+rotation")
+    inference = ln.infer(path, plane, times=t, noise=0, family="+rotation")
     for name, number in {"gamma": 0.8, "a": 2.0, "q": -0.7}.items():
-        assert value(found, name) == pytest.approx(number, rel=1e-6)
+        assert value(inference, name) == pytest.approx(number, rel=1e-6)
 
 
 def test_i10_hyperbolic_discounters_are_told_where_h_is_wide_and_rates_are_precise():
     h = np.geomspace(0.01, 100, 9)
     truth = ln.Objective(eta=1.4)
     r = np.array([float(hyperbolic_rate(truth, x, 1.2, 1.0, planner="sophisticated")) * x for x in h])
-    found = ln.infer(ln.infer.Rates(h, r, 0.002 * r), family=["planner", "hyperbolic"])
-    assert found.family == "hyperbolic" and covers(found, alpha=1.2, a=1.4)
-    assert value(found, "alpha") == pytest.approx(1.2, rel=1e-4)
-    (planner,) = found.others
+    inference = ln.infer(ln.infer.Rates(h, r, 0.002 * r), family=["planner", "hyperbolic"])
+    assert inference.family == "hyperbolic" and covers(inference, alpha=1.2, a=1.4)
+    assert value(inference, "alpha") == pytest.approx(1.2, rel=1e-4)
+    (planner,) = inference.others
     assert planner.fit.refuted
     vague = ln.infer(ln.infer.Rates(h[4:], r[4:], 0.05 * r[4:]))
     assert not vague.fit.refuted, "with rates known to 5 % it passes for an exponential discounter"
@@ -140,9 +140,9 @@ def test_i13_a_deadline_is_told_by_one_mode_but_for_its_charge():
     truth = ln.Objective(gamma=0.3, horizon=3.0, terminal=0.2)
     loss = bowl(0.5, 3.0)
     path = ln.solve(truth, loss, [1.0, 1.0])(t)
-    found = ln.infer(path, loss, times=t, noise=0, family="deadline")
+    inference = ln.infer(path, loss, times=t, noise=0, family="deadline")
     for name, number in {"gamma": 0.3, "a": 1.0, "T": 3.0, "c": 0.2}.items():
-        assert value(found, name) == pytest.approx(number, rel=1e-5)
+        assert value(inference, name) == pytest.approx(number, rel=1e-5)
     alone = ln.infer(path[:, :1], bowl(0.5), times=t, noise=0, family="deadline")
     assert value(alone, "gamma") == pytest.approx(0.3, rel=1e-5)
     assert value(alone, "a") == pytest.approx(1.0, rel=1e-5)
@@ -157,9 +157,9 @@ def test_i13_a_charge_is_within_its_interval_or_not_told_at_all():
     loss, t = bowl(1.0, 10.0, 100.0), np.append(0.0, np.geomspace(0.01, 3.0, 29))
     path = ln.solve(ln.Objective(gamma=2.0, horizon=3.6, terminal=0.5), loss, [1.0, 1.0, 1.0])(t)
     for seed in range(6):
-        seen = path + 0.02 * np.random.default_rng(seed).normal(size=path.shape)
-        found = ln.infer(seen, loss, times=t, family="deadline", noise=0.02)
-        assert "c" not in found.estimates or covers(found, c=0.5)
+        noisy = path + 0.02 * np.random.default_rng(seed).normal(size=path.shape)
+        inference = ln.infer(noisy, loss, times=t, family="deadline", noise=0.02)
+        assert "c" not in inference.estimates or covers(inference, c=0.5)
 
 
 def test_i27_three_learners_have_one_curve_and_stakes_part_them():
@@ -167,13 +167,13 @@ def test_i27_three_learners_have_one_curve_and_stakes_part_them():
     for gamma, a, j in ((0.0, 1.0, 0.0), (2.0, 3.0, 0.0), (0.0, 0.75, 0.5)):
         drift = ln.drifts.weight_decay(j) if j else None
         for k in (1.0, 4.0):
-            one = ln.solve(ln.Objective(eta=a, gamma=gamma, drift=drift, k=k), bowl(1.0), [1.0])
-            rates.append(-one.velocity(0.0)[0])
+            path = ln.solve(ln.Objective(eta=a, gamma=gamma, drift=drift, k=k), bowl(1.0), [1.0])
+            rates.append(-path.velocity(0.0)[0])
             if k == 1.0:
-                np.testing.assert_allclose(one(t)[:, 0], np.exp(-t), atol=1e-9)
+                np.testing.assert_allclose(path(t)[:, 0], np.exp(-t), atol=1e-9)
     np.testing.assert_allclose(rates[1::2], [2.0, math.sqrt(13) - 1, math.sqrt(3.25)], rtol=1e-9)
-    told = ln.infer([ln.infer.Rates([1.0], [r]) for r in rates[2:4]], known={"k": [1.0, 4.0]})
-    assert value(told, "gamma") == pytest.approx(2.0, rel=1e-8)
+    inference = ln.infer([ln.infer.Rates([1.0], [r]) for r in rates[2:4]], known={"k": [1.0, 4.0]})
+    assert value(inference, "gamma") == pytest.approx(2.0, rel=1e-8)
 
 
 # ------------------------------------------------------------------------------------------------------------- refuted
@@ -184,12 +184,12 @@ def test_i4_a_heavy_ball_of_two_modes_is_no_planner_and_one_overdamped_mode_is()
     for h in (0.5, 3.0):  # slow modes alone: θ̈ = −4θ̇ − hθ
         x.append(np.exp(-(2 - math.sqrt(4 - h)) * t))
     noise = 1e-3 * np.random.default_rng(2).normal(size=(40, 2))
-    both = ln.infer(np.stack(x, 1) + noise, bowl(0.5, 3.0), times=t, noise=1e-3)
-    assert both.fit.refuted and "exponent" in both.fit.because and "> 1" in both.fit.because
+    two_modes = ln.infer(np.stack(x, 1) + noise, bowl(0.5, 3.0), times=t, noise=1e-3)
+    assert two_modes.fit.refuted and "exponent" in two_modes.fit.because and "> 1" in two_modes.fit.because
     unknown = ln.infer(np.stack(x, 1) + noise, bowl(0.5, 3.0), times=t)
     assert unknown.fit.refuted and math.isnan(unknown.fit.expected)
-    one = ln.infer(x[1][:, None] + noise[:, 1:], bowl(3.0), times=t, noise=1e-3)
-    assert not one.fit.refuted
+    one_mode = ln.infer(x[1][:, None] + noise[:, 1:], bowl(3.0), times=t, noise=1e-3)
+    assert not one_mode.fit.refuted
     memory = ln.infer(np.stack(x, 1) + noise, bowl(0.5, 3.0), times=t, noise=1e-3, family="memory")
     assert not memory.fit.refuted and covers(memory, friction=4.0, b=1.0)
     with pytest.raises(ValueError, match="family = 'memory' has no objective"):
@@ -208,12 +208,12 @@ def test_i4_exponents_of_planners_lie_between_a_half_and_one():
 
 def test_i26_the_staying_path_passes_the_local_test_and_j_refutes_it():
     path = ln.solve(ln.Objective(gamma=0.6), WELL, [-0.6, 1.0])
-    staying = next(one for one in path.candidates if one.asymptote[0] < 0)
+    staying = next(candidate for candidate in path.candidates if candidate.asymptote[0] < 0)
     t = np.linspace(0, 4, 200)
-    found = ln.infer(staying(t), WELL, times=t, noise=1e-4)
-    assert value(found, "gamma") == pytest.approx(0.6, abs=0.01) and found.fit.p_value > 0.05
-    assert found.fit.refuted and "J exceeds the optimum" in found.fit.because
-    assert found.fit.excess == pytest.approx(staying.action - path.action, rel=0.05)
+    inference = ln.infer(staying(t), WELL, times=t, noise=1e-4)
+    assert value(inference, "gamma") == pytest.approx(0.6, abs=0.01) and inference.fit.p_value > 0.05
+    assert inference.fit.refuted and "J exceeds the optimum" in inference.fit.because
+    assert inference.fit.excess == pytest.approx(staying.action - path.action, rel=0.05)
     crossing = ln.infer(path(t), WELL, times=t, noise=1e-4)
     assert not crossing.fit.refuted and crossing.fit.excess == 0
 
@@ -224,10 +224,10 @@ def test_i26_a_choice_cuts_the_interval_of_a_noisy_record():
     assert path.asymptote[0] < 0, "from here the patient cross, and this one stays"
     t = np.linspace(0, 4, 120)
     noise = 0.02 * np.random.default_rng(1).normal(size=(120, 2))
-    found = ln.infer(path(t) + noise, WELL, times=t, noise=0.02)
-    assert not found.fit.refuted
-    assert 0.55 < found.estimates["gamma"].low < 0.9 and found.estimates["gamma"].high > 0.9
-    again = ln.solve(found.objective(), WELL, path(t)[0])
+    inference = ln.infer(path(t) + noise, WELL, times=t, noise=0.02)
+    assert not inference.fit.refuted
+    assert 0.55 < inference.estimates["gamma"].low < 0.9 and inference.estimates["gamma"].high > 0.9
+    again = ln.solve(inference.objective(), WELL, path(t)[0])
     assert again.asymptote[0] < 0, "what is inferred stays, as it did"
 
 
@@ -242,16 +242,16 @@ def test_i16_fig_1_hardly_knows_its_discount():
         return ln.solve(ln.Objective(gamma=x[0], eta=math.exp(x[1])), WELL, x[2:])(t).ravel()
 
     truth = np.array([0.1, 0.0, -0.6, 1.0])
-    slopes = [(path(truth + step) - path(truth - step)) / 2e-3 for step in 1e-3 * np.eye(4)]
-    bound = 0.017 * math.sqrt(np.linalg.inv(np.array(slopes) @ np.array(slopes).T)[0, 0])
+    derivatives = [(path(truth + step) - path(truth - step)) / 2e-3 for step in 1e-3 * np.eye(4)]
+    bound = 0.017 * math.sqrt(np.linalg.inv(np.array(derivatives) @ np.array(derivatives).T)[0, 0])
     assert bound == pytest.approx(0.101, abs=0.003)
-    rng, found, exact = np.random.default_rng(4), [], path(truth).reshape(50, 2)
+    rng, estimates, exact = np.random.default_rng(4), [], path(truth).reshape(50, 2)
     for _ in range(6):
         noisy = exact + 0.017 * rng.normal(size=(50, 2))
-        found.append(ln.infer(noisy, WELL, times=t, noise=0.017).estimates["gamma"])
-    assert sum(one.low <= 0.1 <= one.high for one in found) >= 5
-    assert abs(np.mean([one.value for one in found]) - 0.1) < 0.09
-    widths = [one.high - one.value for one in found]
+        estimates.append(ln.infer(noisy, WELL, times=t, noise=0.017).estimates["gamma"])
+    assert sum(estimate.low <= 0.1 <= estimate.high for estimate in estimates) >= 5
+    assert abs(np.mean([estimate.value for estimate in estimates]) - 0.1) < 0.09
+    widths = [estimate.high - estimate.value for estimate in estimates]
     assert np.median(widths) == pytest.approx(1.96 * bound, rel=0.2)
 
 
@@ -262,9 +262,9 @@ def test_i19_coverage_is_nominal_and_gradient_descent_is_excluded_or_not():
     loss, rng, hits, open_ = bowl(*h), np.random.default_rng(5), 0, 0
     path = ln.solve(ln.Objective(gamma=2.0), loss, [1.0, 1.0])(t)
     for _ in range(RUNS):
-        found = ln.infer(path + noise * rng.normal(size=path.shape), loss, times=t, noise=noise)
-        hits += found.estimates["gamma"].low <= 2.0 <= found.estimates["gamma"].high
-        open_ += math.isinf(found.estimates["gamma"].high)
+        inference = ln.infer(path + noise * rng.normal(size=path.shape), loss, times=t, noise=noise)
+        hits += inference.estimates["gamma"].low <= 2.0 <= inference.estimates["gamma"].high
+        open_ += math.isinf(inference.estimates["gamma"].high)
     assert scipy.stats.binomtest(int(hits), RUNS, 0.95).pvalue > 0.05 and open_ == 0
 
 
@@ -276,34 +276,34 @@ def test_i20_at_an_edge_the_interval_is_one_sided():
     loss, rng, excluded = bowl(*h), np.random.default_rng(6), 0
     path = ln.solve(ln.Objective(), loss, [1.0, 1.0])(t)
     for _ in range(RUNS):
-        found = ln.infer(path + noise * rng.normal(size=path.shape), loss, times=t, noise=noise)
-        excluded += found.estimates["gamma"].low > 0
+        inference = ln.infer(path + noise * rng.normal(size=path.shape), loss, times=t, noise=noise)
+        excluded += inference.estimates["gamma"].low > 0
     assert scipy.stats.binomtest(int(excluded), RUNS, 0.05).pvalue > 0.05
 
 
 def test_i19_a_vague_record_does_not_exclude_gradient_descent():
     loss, t = bowl(1.0, 4.0), np.linspace(0, 2, 20)
     path = ln.solve(ln.Objective(gamma=8.0), loss, [1.0, 1.0])(t)
-    found = ln.infer(path + 0.1 * np.random.default_rng(8).normal(size=path.shape), loss, times=t, noise=0.1)
-    gamma = found.estimates.get("gamma")
+    inference = ln.infer(path + 0.1 * np.random.default_rng(8).normal(size=path.shape), loss, times=t, noise=0.1)
+    gamma = inference.estimates.get("gamma")
     assert gamma is None or math.isinf(gamma.high)
 
 
 def test_i17_i18_designs():
     """C·σ/(x₀√N) for two modes; and the samples that are asked for give the accuracy, by simulation of rates."""
-    found = ln.infer.design([1.0, 100.0], 4.0, 0.05)
-    assert found.error == pytest.approx(14.6, abs=0.3) and found.samples == pytest.approx(54, abs=3)
-    counts = np.round(found.shares * 400).astype(int)
-    t = np.repeat(found.times, counts)
-    loss, rng, out = bowl(1.0, 100.0), np.random.default_rng(9), []
+    design = ln.infer.design([1.0, 100.0], 4.0, 0.05)
+    assert design.error == pytest.approx(14.6, abs=0.3) and design.samples == pytest.approx(54, abs=3)
+    counts = np.round(design.shares * 400).astype(int)
+    t = np.repeat(design.times, counts)
+    loss, rng, gammas = bowl(1.0, 100.0), np.random.default_rng(9), []
     path = ln.solve(ln.Objective(gamma=4.0), loss, [1.0, 1.0])
     rates = -path.velocity(0.0)
     for _ in range(300):  # least squares of each exponential by itself, then two rates tell γ
         fits = [scipy.optimize.curve_fit(lambda t, x, r: x * np.exp(-r * t), t, y, [1.0, r], method="lm")[0][1]
                 for y, r in zip((path(t) + 0.05 * rng.normal(size=(len(t), 2))).T, rates, strict=True)]  # fmt: skip
         r1, r2 = fits
-        out.append((r2**2 - r1**2 * 100) / (r1 * 100 - r2))
-    assert np.std(out) / 4.0 == pytest.approx(found.error * 0.05 / 20, rel=0.12)
+        gammas.append((r2**2 - r1**2 * 100) / (r1 * 100 - r2))
+    assert np.std(gammas) / 4.0 == pytest.approx(design.error * 0.05 / 20, rel=0.12)
     with pytest.raises(ValueError, match=r"h = .* is one curvature"):
         ln.infer.design([2.0, 2.0], 1.0, 0.05)
     close = ln.infer.design([1.0, 4.0], 1.0, 0.05)
@@ -314,14 +314,14 @@ def test_predictions_hold_what_the_truth_does():
     loss, t = bowl(1.0, 100.0), np.sort(np.append(np.linspace(0, 0.25, 10), np.linspace(0.3, 6, 10)))
     truth = ln.Objective(gamma=2.0)
     path = ln.solve(truth, loss, [1.0, 1.0])(t)
-    found = ln.infer(path + 0.02 * np.random.default_rng(10).normal(size=path.shape), loss, times=t, noise=0.02)
+    inference = ln.infer(path + 0.02 * np.random.default_rng(10).normal(size=path.shape), loss, times=t, noise=0.02)
     dearer = -ln.solve(ln.Objective(gamma=2.0, k=4.0), loss, [1.0, 1.0]).velocity(0.0)
-    low, high = found.predict(stakes=4.0)
+    low, high = inference.predict(stakes=4.0)
     assert np.all(low < dearer) and np.all(dearer < high) and np.all(high / low < 1.3)
-    low, high = found.predict(start=[0.5, -0.2])
+    low, high = inference.predict(start=[0.5, -0.2])
     speed = ln.optimal_velocity(truth, loss, [0.5, -0.2])
     assert np.all(low <= speed) and np.all(speed <= high)
-    low, high = found.predict(deadline=1.5)
+    low, high = inference.predict(deadline=1.5)
     gain = -ln.solve(ln.Objective(gamma=2.0, horizon=1.5), loss, [1.0, 1.0]).velocity(0.0)
     assert np.all(low <= gain) and np.all(gain <= high)
 
@@ -341,19 +341,19 @@ def test_i5_the_share_before_an_announced_change_is_that_of_the_minimum_of_j():
 def test_recordings_under_known_stakes_tell_what_one_does_not():
     loss, t = bowl(2.0), np.linspace(0, 4, 30)
     paths = [ln.solve(ln.Objective(gamma=1.3, eta=0.7, k=k), loss, [1.0])(t) for k in (1.0, 4.0)]
-    found = ln.infer(paths, loss, times=t, noise=0, known={"k": [1.0, 4.0]})
-    assert value(found, "gamma") == pytest.approx(1.3, rel=1e-6) and value(found, "a") == pytest.approx(0.7, rel=1e-6)
+    fitted = ln.infer(paths, loss, times=t, noise=0, known={"k": [1.0, 4.0]})
+    assert value(fitted, "gamma") == pytest.approx(1.3, rel=1e-6) and value(fitted, "a") == pytest.approx(0.7, rel=1e-6)
     curved = ln.losses.Function(lambda x: np.log(np.cosh(x)).sum(-1), dim=1)
     paths = [ln.solve(ln.Objective(gamma=1.3, eta=0.7, k=k), curved, [2.0])(t) for k in (2.0, 6.0)]
-    found = ln.infer(paths, curved, times=t, noise=1e-4, known={"k": [2.0, 6.0]})
-    assert covers(found, gamma=1.3, a=0.7) and not found.fit.refuted
-    assert found.estimates["gamma"].high - found.estimates["gamma"].low < 0.01
+    fitted = ln.infer(paths, curved, times=t, noise=1e-4, known={"k": [2.0, 6.0]})
+    assert covers(fitted, gamma=1.3, a=0.7) and not fitted.fit.refuted
+    assert fitted.estimates["gamma"].high - fitted.estimates["gamma"].low < 0.01
 
 
 def test_a_trajectory_is_a_record_and_a_value_can_be_known():
     path = ln.solve(ln.Objective(gamma=2.0), bowl(1.0, 100.0), [1.0, 1.0])
-    found = ln.infer(path, path.loss, noise=0)
-    assert value(found, "gamma") == pytest.approx(2.0, rel=1e-6)
+    inference = ln.infer(path, path.loss, noise=0)
+    assert value(inference, "gamma") == pytest.approx(2.0, rel=1e-6)
     held = ln.infer(path, path.loss, noise=0, known={"gamma": 2.0})
     assert list(held.estimates) == ["a"] and value(held, "a") == pytest.approx(1.0, rel=1e-6)
     wrong = ln.infer(path, path.loss, noise=1e-3, known={"gamma": 0.0})
@@ -362,15 +362,15 @@ def test_a_trajectory_is_a_record_and_a_value_can_be_known():
 
 def test_it_can_be_looked_at_and_taken_away():
     h, r = np.array([1.0, 4.0, 100.0]), np.sqrt(1 + np.array([1.0, 4.0, 100.0])) - 1
-    found = ln.infer(ln.infer.Rates(h, r, 0.01), family=["planner", "memory"])
-    ax = found.plot()
+    inference = ln.infer(ln.infer.Rates(h, r, 0.01), family=["planner", "memory"])
+    ax = inference.plot()
     assert any(np.allclose(line.get_xdata()[: len(r)], r) for line in ax.get_lines() if len(line.get_xdata()) == len(r))
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["planner", "memory"]
-    kept = json.loads(json.dumps(found.to_dict()))
+    kept = json.loads(json.dumps(inference.to_dict()))
     assert kept["family"] == "planner" and kept["gamma_value"] == pytest.approx(2.0, rel=1e-6) and kept["r"] == list(r)
-    table = found.compare()
+    table = inference.compare()
     assert [row["family"] for row in table] == ["planner", "memory"] and table[1]["refuted"] and not table[0]["refuted"]
-    assert "gamma = 2 [" in repr(found)
+    assert "gamma = 2 [" in repr(inference)
     plt.close("all")
 
 

@@ -67,7 +67,7 @@ def run(make, *, steps=100, clip=None, schedule=None, dtype=torch.float64, keep=
     optimizer, seeded, weights, gradients = make(ps), torch.Generator().manual_seed(1), [], []
     rate = schedule(optimizer) if schedule else None
     flat = lambda tensors: torch.cat([t.detach().reshape(-1) for t in tensors]).double().numpy().copy()
-    with ln.watch(optimizer, keep=keep) as seen:
+    with ln.watch(optimizer, keep=keep) as watch:
         for _ in range(steps):
             batch = torch.randint(0, 512, (32,), generator=seeded)
             optimizer.zero_grad()
@@ -80,7 +80,7 @@ def run(make, *, steps=100, clip=None, schedule=None, dtype=torch.float64, keep=
             if rate:
                 rate.step()
     weights.append(flat(ps))
-    return ln.infer.Steps(np.array(weights), np.array(gradients), SHAPES), seen
+    return ln.infer.Steps(np.array(weights), np.array(gradients), SHAPES), watch
 
 
 RULES = {
@@ -105,11 +105,11 @@ RULES = {
 @pytest.mark.parametrize("name", RULES)
 def test_i22_rules_are_read_blind(name):
     make, truth = RULES[name]
-    found = ln.infer(run(make)[0], family="rule")
-    assert found.rule.startswith(name.split(" (")[0]) and not found.fit.refuted
+    reading = ln.infer(run(make)[0], family="rule")
+    assert reading.rule.startswith(name.split(" (")[0]) and not reading.fit.refuted
     for key, number in truth.items():
-        assert found.estimates[key].value == pytest.approx(number, rel=1e-4, abs=1e-6)
-    assert ("lr·decay" in found.estimates) == ("lr·decay" in truth)
+        assert reading.estimates[key].value == pytest.approx(number, rel=1e-4, abs=1e-6)
+    assert ("lr·decay" in reading.estimates) == ("lr·decay" in truth)
 
 
 def test_i22_any_hyperparameters_are_read_blind():
@@ -124,8 +124,8 @@ def test_i22_any_hyperparameters_are_read_blind():
              {"lr": lr, "beta": beta, "lr·decay": lr * decay}),
         )[i % 3]  # fmt: skip
         steps = BLIND.walked(lambda p, lr=lr, options=options: O.SGD(p, lr, **options), rng)
-        found = ln.infer(steps, family="rule")
-        assert {name: one.value for name, one in found.estimates.items()} == pytest.approx(truth, rel=1e-6)
+        reading = ln.infer(steps, family="rule")
+        assert {name: estimate.value for name, estimate in reading.estimates.items()} == pytest.approx(truth, rel=1e-6)
 
 
 @pytest.mark.slow
@@ -133,9 +133,9 @@ def test_i22_schedules_are_read_as_such():
     clipped = ln.infer(run(lambda p: O.SGD(p, 0.1), clip=0.5)[0], family="rule")
     assert "schedule" in clipped.rule or clipped.estimates["lr"].value == pytest.approx(0.1)
     cosine = lambda o: O.lr_scheduler.CosineAnnealingLR(o, 150)
-    found = ln.infer(run(lambda p: O.SGD(p, 0.1), schedule=cosine)[0], family="rule")
-    rate = found.estimates["lr"]
-    assert found.rule == "gradient descent with a schedule"
+    reading = ln.infer(run(lambda p: O.SGD(p, 0.1), schedule=cosine)[0], family="rule")
+    rate = reading.estimates["lr"]
+    assert reading.rule == "gradient descent with a schedule"
     assert rate.low == pytest.approx(0.05 * (1 + math.cos(math.pi * 99 / 150)), rel=1e-6)
     assert rate.high == pytest.approx(0.05 * (1 + math.cos(math.pi / 150)), rel=1e-6)
     adam = ln.infer(run(lambda p: O.Adam(p, 1e-3), schedule=cosine)[0], family="rule")
@@ -152,9 +152,9 @@ def test_i22_schedules_are_read_as_such():
     ids=["lion", "muon"],
 )
 def test_i22_lion_and_muon_are_refuted_with_what_is_constant(make, constant):
-    found = ln.infer(run(make)[0], family="rule")
-    assert found.fit.refuted and not found.estimates and constant in found.fit.because
-    assert found.fit.residual > 0.3
+    reading = ln.infer(run(make)[0], family="rule")
+    assert reading.fit.refuted and not reading.estimates and constant in reading.fit.because
+    assert reading.fit.residual > 0.3
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
@@ -175,28 +175,28 @@ def test_i23_inner_products_tell_sgd_and_the_heavy_ball_and_nothing_else(dtype):
 
 def test_i23_what_passes_the_scalar_identity_is_refuted_by_the_two_more_numbers():
     """Δ = −(lr/2)(I + O)g has |Δ|² = −lr⟨g, Δ⟩ exactly, as gradient descent has."""
-    seen = run(lambda p: Turned(p, 0.1), steps=40)[1]
-    products = seen.record()
+    watch = run(lambda p: Turned(p, 0.1), steps=40)[1]
+    products = watch.record()
     gap = products.steps + 0.1 * products.with_step
     assert np.max(np.abs(gap / products.steps)) < 1e-12, "the identity holds"
-    assert ln.infer(seen, family="rule").fit.refuted
+    assert ln.infer(watch, family="rule").fit.refuted
 
 
 def test_kept_entries_are_those_of_the_run_and_are_read():
-    steps, seen = run(lambda p: O.Adam(p, 1e-3), steps=60, keep=48)
-    kept = seen.record()
-    assert kept.weights.shape == (61, 48) and kept.gradients.shape == (60, 48)
-    columns = [int(np.argmin(np.abs(steps.weights - kept.weights[:, [i]]).sum(axis=0))) for i in range(48)]
+    steps, watch = run(lambda p: O.Adam(p, 1e-3), steps=60, keep=48)
+    entries = watch.record()
+    assert entries.weights.shape == (61, 48) and entries.gradients.shape == (60, 48)
+    columns = [int(np.argmin(np.abs(steps.weights - entries.weights[:, [i]]).sum(axis=0))) for i in range(48)]
     assert len(set(columns)) == 48
-    np.testing.assert_array_equal(steps.weights[:, columns], kept.weights)
-    np.testing.assert_array_equal(steps.gradients[:, columns], kept.gradients)
-    found = ln.infer(seen, family="rule")
-    assert found.rule == "Adam" and found.estimates["beta2"].value == pytest.approx(0.999, abs=1e-6)
+    np.testing.assert_array_equal(steps.weights[:, columns], entries.weights)
+    np.testing.assert_array_equal(steps.gradients[:, columns], entries.gradients)
+    reading = ln.infer(watch, family="rule")
+    assert reading.rule == "Adam" and reading.estimates["beta2"].value == pytest.approx(0.999, abs=1e-6)
 
 
 def test_inner_products_are_those_of_the_run():
-    steps, seen = run(lambda p: O.SGD(p, 0.05, momentum=0.9), steps=20)
-    products, moved = seen.record(), np.diff(steps.weights, axis=0)
+    steps, watch = run(lambda p: O.SGD(p, 0.05, momentum=0.9), steps=20)
+    products, moved = watch.record(), np.diff(steps.weights, axis=0)
     np.testing.assert_allclose(products.gradients, (steps.gradients**2).sum(1), rtol=1e-12)
     np.testing.assert_allclose(products.step_last[1:], (moved[1:] * moved[:-1]).sum(1), rtol=1e-9)
     np.testing.assert_allclose(products.with_last[1:], (steps.gradients[1:] * moved[:-1]).sum(1), rtol=1e-9)
@@ -205,8 +205,8 @@ def test_inner_products_are_those_of_the_run():
 
 def test_rank_before_estimate_in_single_precision():
     """Plain descent's last step is a multiple of its last gradient: no β is read from what is left of rounding."""
-    found = ln.infer(run(lambda p: O.SGD(p, 0.1), dtype=torch.float32)[0], family="rule")
-    assert found.rule == "gradient descent" and "beta" not in found.estimates
+    reading = ln.infer(run(lambda p: O.SGD(p, 0.1), dtype=torch.float32)[0], family="rule")
+    assert reading.rule == "gradient descent" and "beta" not in reading.estimates
 
 
 @pytest.mark.parametrize("corrected", [True, False])

@@ -16,55 +16,55 @@ def simulated(seed, *, beta=0.9, rank=DIM, epoch=None, ahead=0.0, decay=0.0):
     mixed = rng.normal(size=(RUNS, DIM, rank)) / np.sqrt(rank)
     noise = lambda: np.einsum("rdk,rk->rd", mixed, rng.normal(size=(RUNS, rank)))
     theta, moved, last, drawn = 2 * rng.normal(size=(RUNS, DIM)), 0.0, 0.0, []
-    weights, seen, other, third = [theta], [], [], []
+    weights, full, other, third = [theta], [], [], []
     for _ in range(STEPS):
         if epoch and not drawn:  # each example once: the noise of an epoch is zero in all
             drawn = list((own := rng.normal(size=(epoch, RUNS, DIM))) - own.mean(axis=0))
         g = H * theta
-        got = g + (drawn.pop() if epoch else noise()) + decay * theta
-        moved = beta * moved - LR * ((1 + ahead) * got - ahead * last)
-        theta, last = theta + moved, got
-        for kept, value in zip((weights, seen, other, third), (theta, g, g + noise(), g + noise()), strict=True):
-            kept.append(value)
-    return (np.stack(part, axis=1) for part in (weights, seen, other, third))
+        gradient = g + (drawn.pop() if epoch else noise()) + decay * theta
+        moved = beta * moved - LR * ((1 + ahead) * gradient - ahead * last)
+        theta, last = theta + moved, gradient
+        for history, value in zip((weights, full, other, third), (theta, g, g + noise(), g + noise()), strict=True):
+            history.append(value)
+    return (np.stack(part, axis=1) for part in (weights, full, other, third))
 
 
 def read(weights, gradients, instruments=None):
     partners = [None] * RUNS if instruments is None else instruments
     every = zip(weights, gradients, partners, strict=True)
-    return [ln.infer(ln.infer.Steps(*one, own=False, instruments=z), family="rule") for *one, z in every]
+    return [ln.infer(ln.infer.Steps(*pair, own=False, instruments=z), family="rule") for *pair, z in every]
 
 
 def share(found, name, truth):
-    return np.mean([one.estimates[name].low <= truth <= one.estimates[name].high for one in found])
+    return np.mean([inference.estimates[name].low <= truth <= inference.estimates[name].high for inference in found])
 
 
 @pytest.mark.parametrize(
     ("options", "by_others"), [({}, False), ({"rank": 1}, False), ({"beta": 0.0}, False), ({}, True)]
 )
 def test_i24_intervals_hold_the_truth_as_often_as_they_say(options, by_others):
-    weights, seen, other, third = simulated(1, **options)
-    found = read(weights, other, third) if by_others else read(weights, seen)
+    weights, full, other, third = simulated(1, **options)
+    inferences = read(weights, other, third) if by_others else read(weights, full)
     beta = options.get("beta", 0.9)
     # 95 %, give or take three standard deviations of a share of 200
-    assert min(share(found, "beta", beta), share(found, "lr", LR)) > 0.9
-    assert np.mean([one.fit.refuted for one in found]) < 0.1
-    assert np.mean([one.rule == ("heavy ball" if beta else "gradient descent") for one in found]) > 0.9
+    assert min(share(inferences, "beta", beta), share(inferences, "lr", LR)) > 0.9
+    assert np.mean([inference.fit.refuted for inference in inferences]) < 0.1
+    assert np.mean([inference.rule == ("heavy ball" if beta else "gradient descent") for inference in inferences]) > 0.9
 
 
 def test_i24_the_gradient_of_another_batch_misleads_and_is_refuted():
     weights, _, other, _ = simulated(2)
-    found = read(weights, other)
-    assert share(found, "lr", LR) == 0 and np.median([one.estimates["lr"].value for one in found]) < LR / 2
-    assert all(one.fit.refuted for one in found)
+    results = read(weights, other)
+    assert share(results, "lr", LR) == 0 and np.median([result.estimates["lr"].value for result in results]) < LR / 2
+    assert all(result.fit.refuted for result in results)
 
 
 @pytest.mark.parametrize("options", [{"ahead": 0.9}, {"decay": 0.5}, {"epoch": 8}, {"epoch": 20}], ids=str)
 def test_i24_what_is_no_heavy_ball_with_batches_of_its_own_is_refuted(options):
-    weights, seen, _, _ = simulated(3, **options)
-    found = read(weights, seen)
-    assert np.mean([one.fit.refuted for one in found]) > 0.9
-    assert "tells more of a step" in found[0].fit.because
+    weights, full, _, _ = simulated(3, **options)
+    inferences = read(weights, full)
+    assert np.mean([inference.fit.refuted for inference in inferences]) > 0.9
+    assert "tells more of a step" in inferences[0].fit.because
 
 
 def network(make, steps=300, seed=0):
@@ -84,8 +84,8 @@ def network(make, steps=300, seed=0):
     for _ in range(steps):
         batches = [slice(None), *torch.randint(0, 512, (3, 32), generator=drawn)]
         every, other, third, own = map(gradient, batches)
-        for kept, parts in zip(record, (weights, every, other, third), strict=True):
-            kept.append(flat(parts))
+        for history, parts in zip(record, (weights, every, other, third), strict=True):
+            history.append(flat(parts))
         for p, g in zip(weights, own, strict=True):
             p.grad = g
         optimizer.step()
@@ -96,8 +96,8 @@ def network(make, steps=300, seed=0):
 def test_i25_a_networks_momentum_is_read_without_its_gradients():
     weights, every, other, third = network(lambda p: torch.optim.SGD(p, 0.05, momentum=0.9))
     for gradients, instruments in ((every, None), (other, third)):
-        found = ln.infer(ln.infer.Steps(weights, gradients, own=False, instruments=instruments), family="rule")
-        beta, lr = found.estimates["beta"], found.estimates["lr"]
+        inference = ln.infer(ln.infer.Steps(weights, gradients, own=False, instruments=instruments), family="rule")
+        beta, lr = inference.estimates["beta"], inference.estimates["lr"]
         assert beta.low < 0.9 < beta.high and beta.high - beta.low < 0.05
         assert lr.low < 0.05 < lr.high
     misled = ln.infer(ln.infer.Steps(weights, other, own=False), family="rule")
@@ -117,17 +117,17 @@ def test_where_all_examples_are_the_batch_nothing_is_refuted_but_rounding(unit):
         gradients.append(H * theta / unit)
         moved = 0.9 * moved - LR * H * theta
         theta = theta + moved
-    found = ln.infer(ln.infer.Steps([*weights, unit * theta], gradients, own=False), family="rule")
-    assert found.estimates["beta"].value == pytest.approx(0.9) and not found.fit.refuted
+    inference = ln.infer(ln.infer.Steps([*weights, unit * theta], gradients, own=False), family="rule")
+    assert inference.estimates["beta"].value == pytest.approx(0.9) and not inference.fit.refuted
 
 
 def test_refusals():
-    weights, seen, other, _ = (part[0] for part in simulated(4))
+    weights, full, other, _ = (part[0] for part in simulated(4))
     with pytest.raises(ValueError, match="own must be False"):
-        ln.infer.Steps(weights, seen, instruments=other)
+        ln.infer.Steps(weights, full, instruments=other)
     with pytest.raises(ValueError, match="instruments has shape"):
-        ln.infer.Steps(weights, seen, own=False, instruments=other[1:])
+        ln.infer.Steps(weights, full, own=False, instruments=other[1:])
     with pytest.raises(ValueError, match="own"):
-        ln.infer.Steps(weights, seen, own=0)
+        ln.infer.Steps(weights, full, own=0)
     with pytest.raises(ValueError, match="gradients has 8 steps, but without the rule's own"):
-        ln.infer(ln.infer.Steps(weights[:9], seen[:8], own=False), family="rule")
+        ln.infer(ln.infer.Steps(weights[:9], full[:8], own=False), family="rule")

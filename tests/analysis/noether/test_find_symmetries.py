@@ -64,10 +64,10 @@ def test_each_group_alone_leaves_the_loss_and_its_own_map_does_something(name):
     for family in families:
         assert family.violation < 1e-12 and family.change < 1e-12
         for index in range(len(family.groups)):
-            other = moved(network, family, index)
-            assert abs(F.cross_entropy(other(X.double()), Y).item() - before) < 1e-12 * before
+            mapped = moved(network, family, index)
+            assert abs(F.cross_entropy(mapped(X.double()), Y).item() - before) < 1e-12 * before
             assert any(
-                not torch.equal(a.double(), b) for a, b in zip(network.parameters(), other.parameters(), strict=True)
+                not torch.equal(a.double(), b) for a, b in zip(network.parameters(), mapped.parameters(), strict=True)
             )
 
 
@@ -196,7 +196,7 @@ def test_a_recorder_sees_what_the_weights_do():
     families = found(network)
     scaled = families["scale", ("0.weight",), ()]
     pair = families["rescale", ("1.weight", "1.bias"), ("3.weight",)]
-    rows, whole, pairs = (
+    rows, joint, pairs = (
         noether.Recorder(network, scaled), noether.Recorder(network, scaled, together=True),
         noether.Recorder(network, pair),
     )  # fmt: skip
@@ -207,12 +207,12 @@ def test_a_recorder_sees_what_the_weights_do():
         optimizer.zero_grad()
         F.cross_entropy(network(X.double()), Y).backward()
         optimizer.step()
-        for recorder in (rows, whole, pairs):
+        for recorder in (rows, joint, pairs):
             recorder.update()
     path.append({name: value.detach().numpy() for name, value in network.named_parameters()})
     w = np.stack([state["0.weight"] for state in path])
     np.testing.assert_allclose(rows.size, (w**2).sum(2))
-    np.testing.assert_allclose(whole.size[:, 0], (w**2).sum((1, 2)))
+    np.testing.assert_allclose(joint.size[:, 0], (w**2).sum((1, 2)))
     np.testing.assert_allclose(rows.step, (np.diff(w, axis=0) ** 2).sum(2))
     np.testing.assert_allclose(rows.along, (w[1:] * np.diff(w, axis=0)).sum(2))
     unit = w / np.linalg.norm(w, axis=2, keepdims=True)

@@ -34,10 +34,10 @@ def turn(beta, *, dampening=0.0, nesterov=False, decoupled=False, seed=0):
             if step >= 3000:
                 cosine = (before @ weight / (before.norm() * weight.norm())).item()
                 angles.append(2 - 2 * cosine)
-    found = noether.limiting_angular_speed(
+    predicted = noether.limiting_angular_speed(
         eta=eta, beta=beta, decay=decay, dampening=dampening, nesterov=nesterov, decoupled=decoupled
     )
-    return math.sqrt(np.mean(angles)) / (eta * found)
+    return math.sqrt(np.mean(angles)) / (eta * predicted)
 
 
 @pytest.mark.parametrize(
@@ -49,8 +49,8 @@ def test_angular_speed_with_the_options_of_an_optimizer(options):
     assert abs(turn(0.8, **options) - 1) < 0.015
     if options:
         plain = noether.limiting_angular_speed(eta=0.1, beta=0.8, decay=0.004)
-        other = noether.limiting_angular_speed(eta=0.1, beta=0.8, decay=0.004, **options)
-        assert abs(other / plain - 1) > 0.1  # so that the first line says something
+        with_options = noether.limiting_angular_speed(eta=0.1, beta=0.8, decay=0.004, **options)
+        assert abs(with_options / plain - 1) > 0.1  # so that the first line says something
 
 
 def test_the_speed_falls_to_nothing_without_decay_and_options_exclude_each_other():
@@ -63,21 +63,21 @@ def test_the_speed_falls_to_nothing_without_decay_and_options_exclude_each_other
 def path(steps, symmetry, invariant, *, eta=0.05, beta=0.8, decay=0.03, seed=0):
     """Positions of gradient descent whose gradient has no part along the symmetry, but for ``invariant`` = False."""
     rng = np.random.default_rng(seed)
-    theta, velocity, found = rng.normal(size=symmetry.dim), np.zeros(symmetry.dim), []
+    theta, velocity, positions = rng.normal(size=symmetry.dim), np.zeros(symmetry.dim), []
     for _ in range(steps + 1):
-        found.append(theta)
-        slope, field = rng.normal(size=symmetry.dim), symmetry(theta)
+        positions.append(theta)
+        gradient, field = rng.normal(size=symmetry.dim), symmetry(theta)
         if invariant:
-            slope = slope - slope @ field / (field @ field) * field
-        velocity = beta * velocity - slope - decay * theta
+            gradient = gradient - gradient @ field / (field @ field) * field
+        velocity = beta * velocity - gradient - decay * theta
         theta = theta + eta * velocity
-    return np.array(found)
+    return np.array(positions)
 
 
 SYMMETRIES = [noether.Translation(6, [0, 2, 3]), noether.Scale(6, [1, 4, 5]), noether.Rescale(6, [0, 1], [3, 5])]
 
 
-@pytest.mark.parametrize("symmetry", SYMMETRIES, ids=lambda one: type(one).__name__)
+@pytest.mark.parametrize("symmetry", SYMMETRIES, ids=lambda symmetry: type(symmetry).__name__)
 def test_identity_holds_with_the_symmetry_and_shows_the_gradient_without(symmetry):
     options = {"eta": 0.05, "beta": 0.8, "decay": 0.03}
     assert noether.identity(path(200, symmetry, True), symmetry, **options).error < 1e-13
@@ -85,8 +85,8 @@ def test_identity_holds_with_the_symmetry_and_shows_the_gradient_without(symmetr
     assert broken.error > 0.01
     theta = path(200, symmetry, False)
     speed = np.diff(theta, axis=0) / 0.05
-    slope = 0.8 * speed[:-1] - 0.03 * theta[1:-1] - speed[1:]  # the gradient, from the update
-    np.testing.assert_allclose(broken.broken, np.sum(slope * symmetry(theta[1:-1]), axis=1), atol=1e-12)
+    gradient = 0.8 * speed[:-1] - 0.03 * theta[1:-1] - speed[1:]  # the gradient, from the update
+    np.testing.assert_allclose(broken.broken, np.sum(gradient * symmetry(theta[1:-1]), axis=1), atol=1e-12)
 
 
 def test_recursions_follow_the_quantities_of_the_symmetries():
@@ -97,24 +97,24 @@ def test_recursions_follow_the_quantities_of_the_symmetries():
         wanted = symmetry.quantity(theta)
         drive = symmetry.source(speed)
         if isinstance(symmetry, noether.Translation):
-            found = noether.discrete_translation(wanted[0], 0.0, 300, **options)
+            recursion = noether.discrete_translation(wanted[0], 0.0, 300, **options)
         else:
             law = noether.discrete_radius if isinstance(symmetry, noether.Scale) else noether.discrete_rescale
-            found = law(wanted[0], 0.0, drive, **options)
-        np.testing.assert_allclose(found[0], wanted, atol=1e-12 * np.max(np.abs(wanted)))
-        np.testing.assert_allclose(found[1][1:], symmetry.charge(theta[1:], speed), atol=1e-11)
+            recursion = law(wanted[0], 0.0, drive, **options)
+        np.testing.assert_allclose(recursion[0], wanted, atol=1e-12 * np.max(np.abs(wanted)))
+        np.testing.assert_allclose(recursion[1][1:], symmetry.charge(theta[1:], speed), atol=1e-11)
     stacked = noether.discrete_radius([1.0, 2.0], [0.0, 0.1], np.ones((7, 2)), **options)
     for index, (start, charge) in enumerate(((1.0, 0.0), (2.0, 0.1))):
-        one = noether.discrete_radius(start, charge, np.ones(7), **options)
-        np.testing.assert_array_equal(stacked[0][:, index], one[0])
+        single = noether.discrete_radius(start, charge, np.ones(7), **options)
+        np.testing.assert_array_equal(stacked[0][:, index], single[0])
 
 
 def test_symmetries_are_flows_of_their_fields():
     rng = np.random.default_rng(3)
     for symmetry in SYMMETRIES:
         theta, h = rng.normal(size=(4, 6)), 1e-4
-        slope = (symmetry.transform(theta, h) - symmetry.transform(theta, -h)) / (2 * h)
-        np.testing.assert_allclose(slope, symmetry(theta), atol=1e-7)
+        derivative = (symmetry.transform(theta, h) - symmetry.transform(theta, -h)) / (2 * h)
+        np.testing.assert_allclose(derivative, symmetry(theta), atol=1e-7)
         np.testing.assert_allclose(
             symmetry.transform(symmetry.transform(theta, 0.3), 0.4), symmetry.transform(theta, 0.7), rtol=1e-13
         )
@@ -127,8 +127,8 @@ def test_symmetries_are_flows_of_their_fields():
 
 def test_radius_of_extreme_settings():
     law = {"initial": 2.0, "mass": 0.1, "friction": 0.5}
-    still = noether.radius_squared([0.0, 5.0], gradient_norm_squared=0.0, decay=0.1, **law)
-    np.testing.assert_allclose(still, [2.0, 2.0 * math.exp(-2 * 0.1 * 5 / 0.5)])
+    decaying = noether.radius_squared([0.0, 5.0], gradient_norm_squared=0.0, decay=0.1, **law)
+    np.testing.assert_allclose(decaying, [2.0, 2.0 * math.exp(-2 * 0.1 * 5 / 0.5)])
     growing = noether.radius_squared(5.0, gradient_norm_squared=1.0, decay=0.0, **law)
     assert abs(growing - math.sqrt(4 + 4 * 0.1 / 0.5**3 * 5)) < 1e-12
     tiny = noether.radius_squared(5.0, gradient_norm_squared=1.0, decay=1e-14, **law)
@@ -144,13 +144,13 @@ def test_radius_of_extreme_settings():
 
 def test_the_continuous_radius_solves_its_equation_up_to_the_last_stable_step():
     eta, beta, decay, speeds = 0.2, 0.7, 0.4, [0.5, 2.0, 0.0]
-    m, mu, state, found = eta * (1 + beta) / 2, 1 - beta, [1.3, 0.2], [[1.3, 0.2]]
+    m, mu, state, states = eta * (1 + beta) / 2, 1 - beta, [1.3, 0.2], [[1.3, 0.2]]
     for speed in speeds:
-        slope = lambda t, y, speed=speed: [2 * y[1], speed - (decay * y[0] + mu * y[1]) / m]
-        state = solve_ivp(slope, (0.0, eta), state, rtol=1e-11, atol=1e-12).y[:, -1]
-        found.append(state)
-    told = noether.continuous_radius(1.3, 0.2, speeds, eta=eta, beta=beta, decay=decay)
-    np.testing.assert_allclose(np.transpose(told), found, rtol=1e-8)
+        rate = lambda t, y, speed=speed: [2 * y[1], speed - (decay * y[0] + mu * y[1]) / m]
+        state = solve_ivp(rate, (0.0, eta), state, rtol=1e-11, atol=1e-12).y[:, -1]
+        states.append(state)
+    solution = noether.continuous_radius(1.3, 0.2, speeds, eta=eta, beta=beta, decay=decay)
+    np.testing.assert_allclose(np.transpose(solution), states, rtol=1e-8)
     assert np.isfinite(noether.continuous_radius(1.0, 0.0, [1.0], eta=1.0, beta=0.5, decay=3.0)).all()
     with pytest.raises(ValueError, match=r"eta \* decay = 3.001, but it must be <= 2"):
         noether.continuous_radius(1.0, 0.0, [1.0], eta=1.0, beta=0.5, decay=3.001)

@@ -72,11 +72,11 @@ def extremal(objective, loss, theta, momentum, t):
 
     def rate(_, state):
         x, p = state[:2], state[2:]
-        slope = np.array([(energy(x + h, p) - energy(x - h, p)) / 2e-5 for h in 1e-5 * np.eye(2)])
-        return np.r_[objective.eta * np.linalg.solve(weight(x), p) + drift(x), objective.gamma * p - slope]
+        gradient = np.array([(energy(x + h, p) - energy(x - h, p)) / 2e-5 for h in 1e-5 * np.eye(2)])
+        return np.r_[objective.eta * np.linalg.solve(weight(x), p) + drift(x), objective.gamma * p - gradient]
 
-    found = solve_ivp(rate, (0, t[-1]), np.r_[theta, momentum], t_eval=t, rtol=1e-10, atol=1e-12).y.T
-    return found[:, :2], np.array([rate(0, state)[:2] for state in found])
+    states = solve_ivp(rate, (0, t[-1]), np.r_[theta, momentum], t_eval=t, rtol=1e-10, atol=1e-12).y.T
+    return states[:, :2], np.array([rate(0, state)[:2] for state in states])
 
 
 class Path(ln.Trajectory):
@@ -162,15 +162,15 @@ def imbalance(gamma, horizon=4.0, count=400):
     def action(flat):
         x = np.vstack([[2.0, 0.1], flat.reshape(count, 2)])
         step, miss = np.diff(x, axis=0), x[:, 0] * x[:, 1] - 1
-        slope = 2 * (place * miss)[:, None] * x[:, ::-1]
-        slope[1:] += 2 * speed[:, None] * step
-        slope[:-1] -= 2 * speed[:, None] * step
-        return speed @ np.sum(step**2, axis=1) + place @ miss**2, slope[1:].ravel()
+        gradient = 2 * (place * miss)[:, None] * x[:, ::-1]
+        gradient[1:] += 2 * speed[:, None] * step
+        gradient[:-1] -= 2 * speed[:, None] * step
+        return speed @ np.sum(step**2, axis=1) + place @ miss**2, gradient[1:].ravel()
 
     start = np.tile([2.06, 0.485], count)
     options = {"maxiter": 8000, "maxfun": 16_000, "ftol": 1e-15, "gtol": 1e-8, "maxcor": 50}
-    found = minimize(action, start, jac=True, method="L-BFGS-B", options=options)
-    x = np.vstack([[2.0, 0.1], found.x.reshape(count, 2)])
+    optimum = minimize(action, start, jac=True, method="L-BFGS-B", options=options)
+    x = np.vstack([[2.0, 0.1], optimum.x.reshape(count, 2)])
     charge = np.exp(-gamma * (t[:2] + dt / 2)) * np.diff(x[:3] ** 2, axis=0) @ [1, -1] / (2 * dt)
     return 1.5 * charge[0] - 0.5 * charge[1], x[-1, 0] ** 2 - x[-1, 1] ** 2
 
@@ -219,8 +219,8 @@ def test_navigation_shrinks_the_norm_that_gradient_descent_grows(gamma):
     """r²ᐧ = −2∫ₜᵀ e^{−γ(s−t)}|θ̇|² ds for a scale-invariant loss: the balance of the scale charge, read backwards."""
     scale = noether.Scale(2)
     objective = ln.Objective(gamma=gamma, horizon=6.0)
-    found = noether.defects(objective, cone(), scale, [[0.5, 1.2], [-0.3, 0.8]])
-    assert found["loss"] < 1e-12 and found["metric"] == 2.0
+    defects = noether.defects(objective, cone(), scale, [[0.5, 1.2], [-0.3, 0.8]])
+    assert defects["loss"] < 1e-12 and defects["metric"] == 2.0
     path = ln.solve(objective, cone(), [0.5, 1.2])
     t = np.linspace(0.0, 6.0, 601)
     x, v = path(t), path.velocity(t)
@@ -294,15 +294,15 @@ def test_a_terminal_charge_that_is_not_invariant_sets_the_conserved_one():
     def cost(flat):
         x = np.vstack([[1.7, 0.4], flat.reshape(count, 2)])
         step = np.diff(x, axis=0)
-        slope = place[:, None] * loss.gradient(x)
-        slope[1:] += 2 * speed[:, None] * step
-        slope[:-1] -= 2 * speed[:, None] * step
-        slope[-1, 1] += 0.7 * last
-        return speed @ np.sum(step**2, axis=1) + place @ loss.value(x) + 0.7 * last * x[-1, 1], slope[1:].ravel()
+        gradient = place[:, None] * loss.gradient(x)
+        gradient[1:] += 2 * speed[:, None] * step
+        gradient[:-1] -= 2 * speed[:, None] * step
+        gradient[-1, 1] += 0.7 * last
+        return speed @ np.sum(step**2, axis=1) + place @ loss.value(x) + 0.7 * last * x[-1, 1], gradient[1:].ravel()
 
     options = {"maxiter": 20_000, "maxfun": 40_000, "ftol": 1e-16, "gtol": 1e-9, "maxcor": 60}
-    found = minimize(cost, np.tile([1.0, 0.1], count), jac=True, method="L-BFGS-B", options=options)
-    x = np.vstack([[1.7, 0.4], found.x.reshape(count, 2)])
+    optimum = minimize(cost, np.tile([1.0, 0.1], count), jac=True, method="L-BFGS-B", options=options)
+    x = np.vstack([[1.7, 0.4], optimum.x.reshape(count, 2)])
     middle, velocity = (x[1:] + x[:-1]) / 2, np.diff(x, axis=0) / dt
     charge = 2 * dt * speed * np.sum(velocity * ROTATION(middle), axis=1)
     wanted = -last * 0.7 * x[-1, 0]

@@ -170,9 +170,9 @@ def test_pairs_and_sums_of_a_relu_network_exactly():
         speeds.append([((after[name] - before[name]) ** 2).sum().item() for name in after])
         sums.append(after["2.bias"].sum().item())
         before = after
-    found, _ = noether.discrete_rescale(
+    predicted, _ = noether.discrete_rescale(
         pairs.size[0], 0 * pairs.size[0], pairs.step / eta**2, eta=eta, beta=beta, decay=decay
     )
-    assert np.max(np.abs(found - pairs.size)) < 1e-13 * np.max(np.abs(pairs.size))
+    assert np.max(np.abs(predicted - pairs.size)) < 1e-13 * np.max(np.abs(pairs.size))
     total, _ = noether.discrete_translation(sums[0], 0.0, 400, eta=eta, beta=beta, decay=decay)
     assert np.max(np.abs(total - np.array(sums))) < 1e-13 and abs(sums[0]) > 0.01

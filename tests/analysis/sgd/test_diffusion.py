@@ -39,13 +39,13 @@ def test_covariance_is_the_integral_over_the_noise(t, s):
         return scipy.linalg.expm(-a * (t - u)) @ (2 * d) @ scipy.linalg.expm(-a * (s - u)).T
 
     expected, _ = quad_vec(integrand, 0.0, min(t, s), epsabs=1e-14, epsrel=1e-11, limit=2000)
-    found = sgd.covariance(a, d, 3.0, t, s)
-    np.testing.assert_allclose(3.0 * found, expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
+    covariance = sgd.covariance(a, d, 3.0, t, s)
+    np.testing.assert_allclose(3.0 * covariance, expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
 
 
 def test_covariance_of_an_unstable_drift_exists_for_a_while():
-    found = sgd.covariance([[-1.0]], [[1.0]], 1.0, 2.0, 2.0)
-    assert found[0, 0] == pytest.approx(np.exp(4) - 1, rel=1e-12)
+    covariance = sgd.covariance([[-1.0]], [[1.0]], 1.0, 2.0, 2.0)
+    assert covariance[0, 0] == pytest.approx(np.exp(4) - 1, rel=1e-12)
     with pytest.raises(ValueError, match="A has an eigenvalue with real part -1"):
         sgd.covariance([[-1.0]], [[1.0]], 1.0, 2.0, 2.0, stationary=True)
 
@@ -84,8 +84,8 @@ def test_current_is_stationary_and_turns_with_the_circulation():
     swept = np.sum(w * (away[..., 0] * j[..., 1] - away[..., 1] * j[..., 0]))
     assert swept == pytest.approx(process.circulation[0, 1]) and swept == pytest.approx(2 * 0.9 / 1.5)
     here, step = np.array([0.7, 0.4]), 1e-5
-    slope = np.array([(process.density(here + e) - process.density(here - e)) / (2 * step) for e in step * np.eye(2)])
-    direct = -A @ (here - process.centre) * process.density(here) - D @ slope / process.kappa
+    grad = np.array([(process.density(here + e) - process.density(here - e)) / (2 * step) for e in step * np.eye(2)])
+    direct = -A @ (here - process.centre) * process.density(here) - D @ grad / process.kappa
     np.testing.assert_allclose(process.current(here), direct, atol=1e-8)
     around = [(process.current(here + e) - process.current(here - e)) @ e for e in step * np.eye(2)]
     assert abs(sum(around)) / (2 * step**2) < 1e-8 < np.linalg.norm(direct)

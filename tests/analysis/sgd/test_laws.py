@@ -25,10 +25,10 @@ def lyapunov(h: float, eta: float, beta: float, variance: float) -> np.ndarray:
 
 @pytest.mark.parametrize(("eta", "beta", "decay"), SETTINGS)
 def test_discrete_law_solves_the_recursion(eta, beta, decay):
-    found = sgd.stationary(
+    law = sgd.stationary(
         RHO, eta=eta, beta=beta, batch=4, gradient_variance=NOISE, decay=decay, form="discrete"
     )  # fmt: skip
-    for matrix, rho, sigma in zip(found, RHO, NOISE, strict=True):
+    for matrix, rho, sigma in zip(law, RHO, NOISE, strict=True):
         np.testing.assert_allclose(matrix, lyapunov(rho + decay, eta, beta, sigma / 4), rtol=1e-9)
 
 
@@ -83,8 +83,8 @@ def test_riemann_sum_term_by_term():
             total += 2 * (n - k) * sigma * float(sgd.Mode(rho, eta=eta, beta=beta).autocorrelation(eta * k))
     expected = eta**2 * total / (4 * (1 - beta**2))
     options = {"eta": eta, "beta": beta, "batch": 4, "gradient_variance": NOISE}
-    found = sgd.displacement(RHO, [[n, 0], [1, n]], form="riemann", **options)
-    np.testing.assert_allclose(found, [[expected, 0], [sgd.speed(RHO, **options), expected]], rtol=1e-12)
+    displacement = sgd.displacement(RHO, [[n, 0], [1, n]], form="riemann", **options)
+    np.testing.assert_allclose(displacement, [[expected, 0], [sgd.speed(RHO, **options), expected]], rtol=1e-12)
 
 
 @pytest.mark.parametrize("form", ["discrete", "sde"])
@@ -96,9 +96,9 @@ def test_simulations_follow_their_laws(form):
     law = sgd.stationary(rho, **options)
     for k in (0, n):
         for l in range(2):
-            found = np.cov(theta[:, k, l], v[:, k, l])
+            sampled = np.cov(theta[:, k, l], v[:, k, l])
             error = np.sqrt(np.outer(np.diag(law[l]), np.diag(law[l])) + law[l] ** 2) / np.sqrt(4000)
-            assert np.all(np.abs(found - law[l]) < 4 * error)
+            assert np.all(np.abs(sampled - law[l]) < 4 * error)
     square = np.sum((theta[:, n] - theta[:, 0]) ** 2, axis=1)
     expected = float(sgd.displacement(rho, n, **options))
     assert abs(square.mean() - expected) < 4 * square.std() / np.sqrt(4000)
@@ -157,10 +157,10 @@ def test_noise_that_grows_with_the_distance_solves_its_own_second_moments():
     p = np.zeros((2, 2))
     for _ in range(5000):
         p = mean @ p @ mean.T + nu / batch * spread @ p @ spread.T + 0.4 / batch * np.outer(kick, kick)
-    found = sgd.stationary(
+    law = sgd.stationary(
         1.0, eta=eta, beta=beta, batch=batch, noise=0.4, form="discrete", curvature_variance=nu
     )  # fmt: skip
-    np.testing.assert_allclose(found, p, rtol=1e-10)
+    np.testing.assert_allclose(law, p, rtol=1e-10)
 
 
 @pytest.mark.parametrize("form", ["sde", "discrete"])

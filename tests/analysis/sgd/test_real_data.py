@@ -51,10 +51,10 @@ class Regression:
 
 @pytest.fixture(scope="module")
 def images() -> Regression:
-    found = real("mnist")
-    x = F.avg_pool2d(found.train.x[:10_000].double(), 2).flatten(1).numpy()
+    dataset = real("mnist")
+    x = F.avg_pool2d(dataset.train.x[:10_000].double(), 2).flatten(1).numpy()
     x = np.c_[(x - x.mean()) / x.std(), np.ones(len(x))]
-    y = np.eye(10)[found.train.y[:10_000].numpy()]
+    y = np.eye(10)[dataset.train.y[:10_000].numpy()]
     rho, q = np.linalg.eigh(x.T @ x / len(x))
     return Regression(x, y, rho[::-1].clip(0), q[:, ::-1], np.linalg.lstsq(x, y, rcond=None)[0])
 
@@ -66,11 +66,11 @@ def test_spiral_along_the_steepest_direction(images, beta, steps):
     eta, batch, h = images.small, 128, images.rho[0]
     start = images.minimum + START * images.q[:, :1]
     _, _, place, _, stops = images.run(start, 0 * start, steps, eta=eta, beta=beta, batch=batch, seed=3)
-    seen = np.array([images.noise(theta) / batch for theta in stops])
+    variances = np.array([images.noise(theta) / batch for theta in stops])
     step, kick = np.array([[1 - eta * h, eta * beta], [-h, beta]]), np.array([eta, 1.0])
     law, width = np.zeros((10, 2, 2)), []
     for k in range(steps):
-        law = step @ law @ step.T + seen[k // 25, :, None, None] * np.outer(kick, kick)
+        law = step @ law @ step.T + variances[k // 25, :, None, None] * np.outer(kick, kick)
         width.append(np.sqrt(law[:, 0, 0]))
     mode = sgd.Mode(h, eta=eta, beta=beta)
     b0 = float(sgd.matched_velocity(0.0, -h * START, beta=beta))
@@ -89,14 +89,14 @@ def test_spiral_along_the_steepest_direction(images, beta, steps):
 def test_speed_is_predicted_absolutely(images, times):
     """K16 with tr Σ at the minimum: within 5 %, whatever η, β and S."""
     eta, beta, batch = times[0] * images.small, *times[1:]
-    left = images.x @ images.minimum - images.y
-    trace = np.sum(left**2, axis=1) @ np.sum(images.x**2, axis=1) / len(images.x)
+    residual = images.x @ images.minimum - images.y
+    trace = np.sum(residual**2, axis=1) @ np.sum(images.x**2, axis=1) / len(images.x)
     settled = 200 + round(5 / (1 - beta))
     theta, v, *_ = images.run(images.minimum, 0 * images.minimum,
                               settled, eta=eta, beta=beta, batch=batch, seed=1)  # fmt: skip
     squares = images.run(theta, v, 2500, eta=eta, beta=beta, batch=batch, seed=2)[3]
-    said = sgd.speed(0.0, eta=eta, beta=beta, batch=batch, gradient_variance=trace)
-    assert eta**2 * squares.mean() / said == pytest.approx(1.0, abs=0.05)
+    predicted = sgd.speed(0.0, eta=eta, beta=beta, batch=batch, gradient_variance=trace)
+    assert eta**2 * squares.mean() / predicted == pytest.approx(1.0, abs=0.05)
 
 
 def test_oscillator_follows_the_recursion_of_real_curvatures(images):
@@ -114,13 +114,13 @@ def test_oscillator_follows_the_recursion_of_real_curvatures(images):
 def test_identity_holds_on_images(images):
     """E⟨θ, g⟩ = (η/2)(1 + β)E|v|² on a window that starts away from the minimum: the ends are part of it."""
     eta, beta, rng = images.small, 0.9, np.random.default_rng(0)
-    theta, v, slopes = [images.minimum + START * images.q[:, :1]], [0 * images.minimum], []
+    theta, v, gradients = [images.minimum + START * images.q[:, :1]], [0 * images.minimum], []
     for _ in range(60):
         rows = rng.integers(len(images.x), size=64)
-        slopes.append(images.x[rows].T @ (images.x[rows] @ theta[-1] - images.y[rows]) / 64)
-        v.append(beta * v[-1] - slopes[-1])
+        gradients.append(images.x[rows].T @ (images.x[rows] @ theta[-1] - images.y[rows]) / 64)
+        v.append(beta * v[-1] - gradients[-1])
         theta.append(theta[-1] + eta * v[-1])
-    flat = [np.array(one).reshape(len(one), -1) for one in (theta, v, slopes)]
+    flat = [np.array(record).reshape(len(record), -1) for record in (theta, v, gradients)]
     assert sgd.fluctuation_dissipation(*flat, eta=eta, beta=beta).ratio == pytest.approx(1.0, abs=1e-8)
 
 
@@ -144,14 +144,14 @@ def test_anisotropic_noise_turns_and_shifts_the_cloud(noise):
             before.append(late[-2] if len(late) > 1 else x)
     late, before = np.array(late[1:]), np.array(before[1:])
     process = sgd.OrnsteinUhlenbeck(DRIFT, noise, kappa=HEAT)
-    found = np.einsum("tpi,tpj->ij", late, late) / late[..., 0].size
+    sampled = np.einsum("tpi,tpj->ij", late, late) / late[..., 0].size
     expected = process.spread
-    assert np.all(np.abs(found - expected) < 0.04 * np.sqrt(np.outer(np.diag(expected), np.diag(expected))))
+    assert np.all(np.abs(sampled - expected) < 0.04 * np.sqrt(np.outer(np.diag(expected), np.diag(expected))))
     turns = np.mean(late[..., 1] * before[..., 0] - late[..., 0] * before[..., 1], axis=0)
     error = turns.std() / np.sqrt(paths)
     lagged = sgd.covariance(DRIFT, noise, HEAT, 0.2, 0.0, stationary=True)
     if noise is NOISE:
-        assert abs(axis(found) - axis(expected)) < 2 < 10 < abs(axis(found) - axis(np.linalg.inv(DRIFT)))
+        assert abs(axis(sampled) - axis(expected)) < 2 < 10 < abs(axis(sampled) - axis(np.linalg.inv(DRIFT)))
         assert turns.mean() > 0 and turns.mean() == pytest.approx(lagged[1, 0] - lagged[0, 1], rel=0.1)
     else:
         assert abs(turns.mean()) < 3 * error

@@ -39,8 +39,8 @@ class Acceleration(explore.Acceleration):
             ValueError: there is no such rule.
         """
         method, h = self._as_method(rule, self.kappa ** (np.linspace(0, 1, _SHARED["modes"]) - 1))
-        found: Array = np.mean(method.walk(h, np.ones_like(h), _SHARED["steps"]) ** 2, axis=1)
-        return found
+        losses: Array = np.mean(method.walk(h, np.ones_like(h), _SHARED["steps"]) ** 2, axis=1)
+        return losses
 
     def _as_method(self, rule: str, curvature: ArrayLike) -> tuple[Method, Array]:
         """Return a method and the curvatures on which it does what the rule does: a power of them for the last two."""
@@ -67,9 +67,9 @@ class Acceleration(explore.Acceleration):
             ((0, _SHARED["steps"]), (_SHARED["least"], 1)),
             ((math.log10(_SHARED["edge"]), 0), (0, _SHARED["top"])),
         )
-        found = {}
+        lines = {}
         for rule in _LINES:
             loss = np.log10(np.maximum(self.losses(rule), 10.0 ** _SHARED["least"]))
-            found[f"loss {rule}"] = inside(np.stack([np.arange(len(loss)), loss], axis=1), *run)
-            found[f"kept {rule}"] = inside(np.stack([h, self.kept(rule, 10**h)], axis=1), *kept)
-        return found
+            lines[f"loss {rule}"] = inside(np.stack([np.arange(len(loss)), loss], axis=1), *run)
+            lines[f"kept {rule}"] = inside(np.stack([h, self.kept(rule, 10**h)], axis=1), *kept)
+        return lines

@@ -30,24 +30,24 @@ class AssumptionPlot(explore.AssumptionPlot):
 
     def lines(self) -> dict[str, Array]:
         """Return h/r over r, for curvatures of which none is so large that the heavy ball swings."""
-        found = {"learner": np.stack([_R, _H / _R], axis=1)}
+        lines = {"learner": np.stack([_R, _H / _R], axis=1)}
         slowest = self.friction**2 / 4 / _SHARED["gain"]
         for name, (family, values) in self._rates().items():
             h = np.linspace(1e-3, np.sqrt(slowest if name == "memory" else 300.0), 4001) ** 2
             r = FAMILIES[family].rates(h, values)
             shown = r <= _SHARED["axis"]["range"][1]
-            found[name] = np.stack([r, h / r], axis=1)[shown]
-        return found
+            lines[name] = np.stack([r, h / r], axis=1)[shown]
+        return lines
 
     def said(self) -> list[str]:
         """Return numbers that the script tells."""
         planned = _H * deadline_rate(Objective(gamma=self.gamma), _H, np.inf)
         miss = np.sqrt(np.mean((planned / _R - 1) ** 2))
-        told = [fixed(self.gamma, 2), fixed(100 * miss, 1), fixed(self.rate, 2)]
+        words = [fixed(self.gamma, 2), fixed(100 * miss, 1), fixed(self.rate, 2)]
         for name, (family, values) in self._rates().items():
             least = self.decay if name == "decay" else 0.0
             if least < self.rate <= (self.friction / 2 if name == "memory" else np.inf):
                 far = self.friction**2 / 4 / _SHARED["gain"] if name == "memory" else 1e4
                 excess = lambda h, f=family, v=values: float(FAMILIES[f].rates(np.array([h]), v)[0]) - self.rate
-                told.append(compact(brentq(excess, 1e-12, far, xtol=1e-14)))
-        return told
+                words.append(compact(brentq(excess, 1e-12, far, xtol=1e-14)))
+        return words

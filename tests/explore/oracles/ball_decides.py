@@ -31,29 +31,29 @@ class BallDecides(explore.BallDecides):
 
     def followed(self) -> Array:
         """Return the mean velocities of steepest descent over the pieces, shape (N, 2)."""
-        hessian, theta, found = self.hessian(), np.array(self.start), []
+        hessian, theta, velocities = self.hessian(), np.array(self.start), []
         for _ in range(_COUNT):
             before = theta
             for _ in range(_SHARED["parts"]):
                 theta = theta + _DT / _SHARED["parts"] * self.steepest(hessian @ theta)
-            found.append((theta - before) / _DT)
-        return np.array(found)
+            velocities.append((theta - before) / _DT)
+        return np.array(velocities)
 
     def _bill(self) -> tuple[Array, Array, float]:
         """Return J of straight pieces as a quadratic ½v·Av + b·v + c of the velocities."""
         weights = _DT * np.exp(-self.gamma * _DT * (np.arange(_COUNT) + 0.5))
         hessian, start = self.hessian(), np.array(self.start)
-        square, slope = np.zeros((2 * _COUNT, 2 * _COUNT)), np.zeros(2 * _COUNT)
+        square, linear = np.zeros((2 * _COUNT, 2 * _COUNT)), np.zeros(2 * _COUNT)
         for share, back in ((1 / 6, 1.0), (4 / 6, 0.5), (1 / 6, 0.0)):
             place = _DT * (np.tri(_COUNT) - back * np.eye(_COUNT))
             square += share * np.kron(place.T @ (weights[:, None] * place), hessian)
-            slope += share * np.kron(place.T @ weights, hessian @ start)
-        return square, slope, float(weights.sum() * start @ hessian @ start / 2)
+            linear += share * np.kron(place.T @ weights, hessian @ start)
+        return square, linear, float(weights.sum() * start @ hessian @ start / 2)
 
     @functools.cached_property
     def _best(self) -> tuple[Array, float, float]:
         """Return the best velocities, what they cost, and what steepest descent costs."""
-        square, slope, level = self._bill()
+        square, linear, level = self._bill()
         rule = self.followed()
 
         def velocities(u: Array) -> tuple[Array, Array]:
@@ -70,9 +70,9 @@ class BallDecides(explore.BallDecides):
 
         def cost(u: Array) -> tuple[float, Array]:
             v, frames = velocities(u)
-            pull = square @ v.ravel() + slope
-            value = (square @ v.ravel() / 2 + slope) @ v.ravel() + level
-            return float(value), np.einsum("nij,nj->ni", frames, pull.reshape(-1, 2)).ravel()
+            gradient = square @ v.ravel() + linear
+            value = (square @ v.ravel() / 2 + linear) @ v.ravel() + level
+            return float(value), np.einsum("nij,nj->ni", frames, gradient.reshape(-1, 2)).ravel()
 
         guess = rule
         bounds = [(-1.0, 1.0)] * (2 * _COUNT)
@@ -81,12 +81,12 @@ class BallDecides(explore.BallDecides):
         if self.norm == 1:
             guess = np.stack([np.linalg.norm(rule, axis=1), np.unwrap(np.arctan2(rule[:, 1], rule[:, 0]))], axis=1)
             bounds = [(0.0, 1.0), (None, None)] * _COUNT
-        found = minimize(
+        optimum = minimize(
             cost, np.clip(guess, -1.0 if self.norm != 1 else -10.0, 1.0 if self.norm != 1 else 10.0).ravel(), jac=True,
             method="L-BFGS-B", bounds=bounds, options={"maxiter": 20_000, "maxfun": 40_000, "ftol": 1e-15},
         )  # fmt: skip
-        paid = float((square @ rule.ravel() / 2 + slope) @ rule.ravel() + level)
-        return velocities(found.x)[0], float(found.fun), paid
+        paid = float((square @ rule.ravel() / 2 + linear) @ rule.ravel() + level)
+        return velocities(optimum.x)[0], float(optimum.fun), paid
 
     def path(self, v: Array) -> Array:
         """Return the places that velocities lead to, shape (N + 1, 2)."""

@@ -48,8 +48,8 @@ class BeliefFilter(explore.BeliefFilter):
         """Return the root mean square distance of both lines from the hidden mean, over the steps shown and seen."""
         first = self._first()
         means = self.stream(self.now)[0]
-        found = self.beliefs(self.now)
-        return {name: float(np.sqrt(np.mean((line - means)[first:] ** 2))) for name, line in found.items()}
+        beliefs = self.beliefs(self.now)
+        return {name: float(np.sqrt(np.mean((line - means)[first:] ** 2))) for name, line in beliefs.items()}
 
     def _first(self) -> int:
         """Return the step before the first one shown."""

@@ -32,22 +32,22 @@ class BelievedEllipse(explore.BelievedEllipse):
         full = self.covariance()
         moment = full.reshape(2, 2, 2, 2)  # E[gᵢⱼ gₖₗ]
         left, right = np.einsum("ijkj->ik", moment), np.einsum("ijil->jl", moment)  # E[ggᵀ], E[gᵀg]
-        both = np.kron(np.linalg.eigh(left)[1], np.linalg.eigh(right)[1])
+        basis = np.kron(np.linalg.eigh(left)[1], np.linalg.eigh(right)[1])
         return {
             "scalar": np.trace(full) / 4 * np.eye(4),
             "diagonal": np.diag(np.diag(full)),
             "kronecker": np.kron(left, right) / np.trace(left),
-            "eigenbasis": both @ np.diag(np.diag(both.T @ full @ both)) @ both.T,
+            "eigenbasis": basis @ np.diag(np.diag(basis.T @ full @ basis)) @ basis.T,
             "full": full,
         }
 
     def steps(self) -> dict[str, Array]:
         """Return what each belief makes of g, shape (2,): minus its step, in units in which the scalar one is g."""
-        slope, objective = np.array([*self.gradient, 0.0, 0.0]), Objective(gamma=self.gamma)
-        found = {name: -rules.update(objective, slope, belief, _SHORT) for name, belief in self.beliefs().items()}
-        size = float(np.linalg.norm(found["scalar"]))
-        unit = float(np.linalg.norm(slope)) / size if size else 0.0
-        return {name: unit * step[:2] for name, step in found.items()}
+        gradient, objective = np.array([*self.gradient, 0.0, 0.0]), Objective(gamma=self.gamma)
+        steps = {name: -rules.update(objective, gradient, belief, _SHORT) for name, belief in self.beliefs().items()}
+        size = float(np.linalg.norm(steps["scalar"]))
+        unit = float(np.linalg.norm(gradient)) / size if size else 0.0
+        return {name: unit * step[:2] for name, step in steps.items()}
 
     def off(self) -> dict[str, float]:
         """Return the angle between each step and that of the full belief, in degrees; 0 where there is no step."""
@@ -63,11 +63,11 @@ class BelievedEllipse(explore.BelievedEllipse):
     def shows(self) -> dict[str, list[Array]]:
         """Return the lines that are drawn, by the script's names."""
         edge, steps = _SHARED["edge"], self.steps()
-        found = {"other": inside(_outline(self.covariance()[2:, 2:]), (-edge, edge), (-edge, edge))}
+        lines = {"other": inside(_outline(self.covariance()[2:, 2:]), (-edge, edge), (-edge, edge))}
         for name, belief in self.beliefs().items():
-            found[name] = inside(_outline(belief[:2, :2]), (-edge, edge), (-edge, edge))
-            found[f"{name} step"] = shaft((0, 0), steps[name], edge)
-        return found
+            lines[name] = inside(_outline(belief[:2, :2]), (-edge, edge), (-edge, edge))
+            lines[f"{name} step"] = shaft((0, 0), steps[name], edge)
+        return lines
 
 
 def _turned(angle: float, spread: Sequence[float]) -> Array:

@@ -19,14 +19,14 @@ class BrokenCharge(explore.BrokenCharge):
 
     def walk(self) -> Array:
         """Return a and b before the first step and after each, shape (T + 1, 2); T < 600 if they run away."""
-        q, v, found = np.array(self.start, dtype=float), np.zeros(2), [np.array(self.start, dtype=float)]
+        q, v, walk = np.array(self.start, dtype=float), np.zeros(2), [np.array(self.start, dtype=float)]
         for target in 1 + self.noise * coins(_STEPS):
             v = self.beta * v - 2 * (q[0] * q[1] - target) * q[::-1] - self.decay * q
             q = q + self.eta * v
             if np.sum(np.abs(q)) > 8 * _EDGE:
                 break
-            found.append(q)
-        return np.array(found)
+            walk.append(q)
+        return np.array(walk)
 
     def imbalance(self) -> Array:
         """Return a² − b² along the walk, shape (T + 1,)."""

@@ -39,8 +39,8 @@ def seen(widget: Any) -> dict[str, list[Array]]:
     shared = widget._shared
     axis, rows = shared["axis"], shared["rows"]
     ends = np.log10(axis["range"]) if axis.get("log") else axis["range"]
-    found = widget.lines()
-    return {key: inside(found[key], ends, rows[line["row"]]["range"]) for key, line in shared["lines"].items()}
+    lines = widget.lines()
+    return {key: inside(lines[key], ends, rows[line["row"]]["range"]) for key, line in shared["lines"].items()}
 
 
 def circle(parts: int) -> Array:

@@ -30,14 +30,14 @@ class Deadline(explore.Deadline):
         h, left = _checks.nonnegatives("curvature", curvature), _checks.nonnegatives("remaining", remaining)
         objective = Objective(gamma=self.gamma, terminal=self.charge)
         ends = np.maximum(deadline_rate(objective, h, self.span), deadline_rate(objective, h, 0.0))
-        found: Array = deadline_rate(objective, h, left) / ends
-        return found
+        multiplier: Array = deadline_rate(objective, h, left) / ends
+        return multiplier
 
     def weight(self) -> tuple[Array, float]:
         """Return k·T of the drawn schedule in 24 equal parts of the time, and the charge at the deadline."""
         fine = np.interp(np.linspace(0, 6, 6 * _SHARED["parts"] + 1), np.arange(7), self.drawn)
-        found = loss_weight(fine, self.gamma * self.span)
-        return found.weight, float(np.sum(found.charges))
+        schedule = loss_weight(fine, self.gamma * self.span)
+        return schedule.weight, float(np.sum(schedule.charges))
 
     def said(self) -> list[str]:
         """Return numbers that the script tells."""

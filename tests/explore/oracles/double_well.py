@@ -23,9 +23,9 @@ class DoubleWell(Plans, explore.DoubleWell):
     def shows(self) -> dict[str, list[Array]]:
         """Return the lines that are drawn, by the script's names."""
         terrain = np.linspace(-1.522, 1.6, 161)
-        found = {"loss": [np.stack([terrain, Section(landscape(), 0).value(terrain[:, None])], axis=1)]}
+        lines = {"loss": [np.stack([terrain, Section(landscape(), 0).value(terrain[:, None])], axis=1)]}
         for name, law in laws(self.gamma).items():
             if not np.isnan(self.actions()[name]):
                 t, x = course(law, self.start)
-                found[name] = [np.stack([x, t], axis=1)]
-        return found
+                lines[name] = [np.stack([x, t], axis=1)]
+        return lines

@@ -59,5 +59,5 @@ class Extremals(explore.Extremals):
             (_SHARED["across"], (0.0, _SHARED["most"])),
         )
         chosen = {"free": 0.0, "best": self.best(), "chosen": self.growing}
-        found = {name: inside(np.stack([t, self.path(value, t)], axis=1), *left) for name, value in chosen.items()}
-        return found | {"parabola": inside([(value, self.cost(value)) for value in c.tolist()], *right)}
+        lines = {name: inside(np.stack([t, self.path(value, t)], axis=1), *left) for name, value in chosen.items()}
+        return lines | {"parabola": inside([(value, self.cost(value)) for value in c.tolist()], *right)}

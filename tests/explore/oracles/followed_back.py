@@ -33,8 +33,8 @@ class FollowedBack(Plans, explore.FollowedBack):
         cross, shallow = plans["cross"], plans["stay"].target
         spare = float(cross.speed(shallow)) ** 2 / 2
         end = f"stalls at θ = {signed(cross.reach[0], 3)}" if np.isnan(spare) else f"passes with K = {spare:.3f}"
-        told = [f"{name} costs J = {signed(cost, 4)}" for name, cost in costs.items() if np.isfinite(cost)]
-        return [f"{self.gamma:.2f}", f"{end}", f"{signed(self.start, 2)}", f"{', '.join(told)}"]
+        phrases = [f"{name} costs J = {signed(cost, 4)}" for name, cost in costs.items() if np.isfinite(cost)]
+        return [f"{self.gamma:.2f}", f"{end}", f"{signed(self.start, 2)}", f"{', '.join(phrases)}"]
 
 
 def _energies(law: Feedback) -> Array:

@@ -21,17 +21,17 @@ class Horizon(explore.Horizon):
 
     def steps(self) -> dict[str, Array]:
         """Return the optimal step and its three limits, shape (2,) each, infinite where a limit diverges."""
-        objective, slope = Objective(gamma=self.gamma), _HESSIAN @ np.array(self.start)
+        objective, gradient = Objective(gamma=self.gamma), _HESSIAN @ np.array(self.start)
         steps = {
-            "optimal": rules.update(objective, slope, _HESSIAN, self.dt),
-            "newton": rules.newton(objective, slope, _HESSIAN, self.dt),
+            "optimal": rules.update(objective, gradient, _HESSIAN, self.dt),
+            "newton": rules.newton(objective, gradient, _HESSIAN, self.dt),
         }
         # Where a limit's factor is infinite (Δt = ∞, or γ = 0 for gradient descent), so is its step, along −g.
-        far = np.where(slope == 0, 0.0, -np.copysign(np.inf, slope))
+        far = np.where(gradient == 0, 0.0, -np.copysign(np.inf, gradient))
         finite = math.isfinite(self.dt)
         descent = finite and self.gamma > 0
-        steps["descent"] = rules.gradient_descent(objective, slope, _HESSIAN, self.dt) if descent else far
-        steps["ballistic"] = rules.ballistic(objective, slope, _HESSIAN, self.dt) if finite else far
+        steps["descent"] = rules.gradient_descent(objective, gradient, _HESSIAN, self.dt) if descent else far
+        steps["ballistic"] = rules.ballistic(objective, gradient, _HESSIAN, self.dt) if finite else far
         return steps
 
     def nearest(self) -> str:
@@ -49,10 +49,10 @@ class Horizon(explore.Horizon):
         """Return the lines that are drawn, by the script's names."""
         r = rules.rates(Objective(gamma=self.gamma), _HESSIAN)
         times, start, steps = 9 / r[0] * np.linspace(0, 1, 121) ** 3, np.array(self.start), self.steps()
-        slope = _HESSIAN @ start
-        ways = {"newton": -start, "descent": -slope, "ballistic": -slope / np.sqrt(_CURVATURES)}
-        found = {"path": [start * np.exp(-np.outer(times, r))]}
+        gradient = _HESSIAN @ start
+        ways = {"newton": -start, "descent": -gradient, "ballistic": -gradient / np.sqrt(_CURVATURES)}
+        lines = {"path": [start * np.exp(-np.outer(times, r))]}
         for name, way in ways.items():
             step = steps[name] if np.all(np.isfinite(steps[name])) else 1e4 * way
-            found[name] = shaft(start, step, _SHARED["edge"])
-        return found
+            lines[name] = shaft(start, step, _SHARED["edge"])
+        return lines

@@ -70,15 +70,15 @@ def dug_landscape(tilt: float, dug: Dent) -> Loss:
 @functools.lru_cache(maxsize=64)
 def rests(tilt: float, dug: Dent) -> tuple[Array, Array]:
     """Return θ₁ of the minima, and of the barriers between them, from left to right."""
-    slope = Section(dug_landscape(tilt, dug), 0).gradient
+    grad = Section(dug_landscape(tilt, dug), 0).gradient
     low, high = _SHARED["orbits"]
     grid = np.linspace(2.1 * low, 2.1 * high, 1500)  # holds no zero of the level landscape
-    signs = np.sign(slope(grid[:, None])[:, 0])
+    signs = np.sign(grad(grid[:, None])[:, 0])
 
     def roots(turn: float) -> Array:
         edges = np.flatnonzero(np.diff(signs) == turn)
-        found = [scipy.optimize.brentq(lambda x: float(slope([x])[0]), grid[i], grid[i + 1], xtol=1e-15) for i in edges]
-        return np.array(found)
+        zeros = [scipy.optimize.brentq(lambda x: float(grad([x])[0]), grid[i], grid[i + 1], xtol=1e-15) for i in edges]
+        return np.array(zeros)
 
     return roots(2.0), roots(-2.0)
 

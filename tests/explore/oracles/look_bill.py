@@ -33,7 +33,7 @@ class LookBill(explore.LookBill):
     def lines(self) -> dict[str, Array]:
         """Return the bill and its parts, over log₁₀ of the time between two looks."""
         every = grid(_AXIS)
-        looks, blind = np.array([self.bill(float(one)) for one in every]).T
+        looks, blind = np.array([self.bill(float(period)) for period in every]).T
         return over(_AXIS, every, {"both": looks + blind, "looks": looks, "blind": blind})
 
     def said(self) -> list[str]:

@@ -35,13 +35,13 @@ class MetricEllipse(explore.MetricEllipse):
 
     def directions(self) -> dict[str, Array]:
         """Return the directions of the natural-gradient, ballistic, Newton's and plain gradient step, shape (2,)."""
-        slope = _HESSIAN @ np.array(self.start)
+        gradient = _HESSIAN @ np.array(self.start)
         priced, plain = Objective(gamma=1.0, metric=self.metric()), Objective(gamma=1.0)
         return {
-            "natural": rules.gradient_descent(priced, slope, _HESSIAN, 1.0),
-            "ballistic": rules.ballistic(priced, slope, _HESSIAN, 1.0),
-            "newton": rules.newton(priced, slope, _HESSIAN),
-            "descent": rules.gradient_descent(plain, slope, _HESSIAN, 1.0),
+            "natural": rules.gradient_descent(priced, gradient, _HESSIAN, 1.0),
+            "ballistic": rules.ballistic(priced, gradient, _HESSIAN, 1.0),
+            "newton": rules.newton(priced, gradient, _HESSIAN),
+            "descent": rules.gradient_descent(plain, gradient, _HESSIAN, 1.0),
         }
 
     def spread(self) -> float:

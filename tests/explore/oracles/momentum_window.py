@@ -32,12 +32,12 @@ class MomentumWindow(explore.MomentumWindow):
     def said(self) -> list[str]:
         """Return numbers that the script tells."""
         low, high = (1 - self.beta**0.5) ** 2, (1 + self.beta**0.5) ** 2
-        said = {rule: float(kept[0]) for rule, kept in self._kept(np.array([self.bend])).items()}
+        factors = {rule: float(kept[0]) for rule, kept in self._kept(np.array([self.bend])).items()}
         return [
             f"{low:.3f}",
             f"{high:.3f}",
             f"{self.bend:.2f}",
-            f"{said['heavy']:.3f}",
-            f"{said['nesterov']:.3f}",
-            f"{said['descent']:.3f}",
+            f"{factors['heavy']:.3f}",
+            f"{factors['nesterov']:.3f}",
+            f"{factors['descent']:.3f}",
         ]

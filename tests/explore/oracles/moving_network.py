@@ -35,7 +35,7 @@ class MovingNetwork(explore.MovingNetwork):
             ratios = (run["eta"] / self.eta, run["batch"] / self.batch, (1 - run["beta"]) / (1 - self.beta))
             return np.abs(np.log(ratios))
 
-        run = min(_SHARED["runs"], key=lambda one: float(np.sum(away(one))))
+        run = min(_SHARED["runs"], key=lambda candidate: float(np.sum(away(candidate))))
         return run, bool(np.max(away(run)) < _SHARED["near"])
 
     def said(self) -> list[str]:
@@ -48,8 +48,8 @@ class MovingNetwork(explore.MovingNetwork):
         across = (0.0, float(np.log10(_LONGEST)))
         steps = np.unique(np.rint(10 ** np.linspace(0, across[1], 241)).astype(int))
         later = steps[steps > 1]
-        bent = [self.exponent(int(k)) for k in later]
+        exponents = [self.exponent(int(k)) for k in later]
         return {
             "far": inside(np.log10(np.stack([steps, self.distances(steps)], axis=1)), across, _SHARED["far"]),
-            "slope": inside(np.stack([np.log10(later), bent], axis=1), across, (0.0, 2.1)),
+            "slope": inside(np.stack([np.log10(later), exponents], axis=1), across, (0.0, 2.1)),
         }

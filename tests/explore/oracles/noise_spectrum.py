@@ -43,8 +43,8 @@ class NoiseSpectrum(explore.NoiseSpectrum):
         """
         bent = _checks.nonnegatives("rho", rho)
         flat = float(self._far(np.zeros(1), self.n, np.ones(1)))
-        found = [float(self._far(np.array([h]), self.n, np.ones(1))) for h in bent.ravel()]
-        return np.reshape(found, bent.shape) / flat
+        displacements = [float(self._far(np.array([h]), self.n, np.ones(1))) for h in bent.ravel()]
+        return np.reshape(displacements, bent.shape) / flat
 
     def exponent(self, n: int) -> float:
         """Return c, the slope of ``distances`` in logarithms between n − 1 and n + 1.
@@ -70,8 +70,8 @@ class NoiseSpectrum(explore.NoiseSpectrum):
         ends = np.log10(2.0) * np.array([_SHARED["first"], _SHARED["first"] + len(_SHARED["shares"])])
         bent, top = np.linspace(*ends, 129), _SHARED["top"]
         steps = np.unique(np.rint(10 ** np.linspace(np.log10(2), np.log10(_MOST), 241)).astype(int))
-        slopes = [self.exponent(int(k)) for k in steps]
+        exponents = [self.exponent(int(k)) for k in steps]
         return {
             "counts": inside(np.stack([bent, top * self.counts(10**bent)], axis=1), ends, (0.0, top)),
-            "exponent": inside(np.stack([np.log10(steps), slopes], axis=1), (0.0, np.log10(_MOST)), (0.0, 2.1)),
+            "exponent": inside(np.stack([np.log10(steps), exponents], axis=1), (0.0, np.log10(_MOST)), (0.0, 2.1)),
         }

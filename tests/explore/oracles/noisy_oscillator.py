@@ -44,24 +44,24 @@ class NoisyOscillator(explore.NoisyOscillator):
         parts = max(1, math.ceil(mode.omega * self.eta / 0.2))
         b0 = float(sgd.matched_velocity(v, self.beta * v - self.rho * theta, beta=self.beta))
         times = np.linspace(0, count * self.eta, count * parts + 1)
-        found = {"path": self._steps(theta, v), "mean": np.stack(mode.mean(times, theta, b0), axis=1)}
+        lines = {"path": self._steps(theta, v), "mean": np.stack(mode.mean(times, theta, b0), axis=1)}
         ratio = self.eta * (1 + self.beta) / (2 * self.rho)
         smooth = self.rho * _SHARED["noise"] / (1 - self.beta**2) * np.diag([ratio, 1.0])
-        found["circle"] = _ellipse(smooth)
+        lines["circle"] = _ellipse(smooth)
         law = self.law()
         if law is not None:
-            found["exact"] = _ellipse(law)
-        return found
+            lines["exact"] = _ellipse(law)
+        return lines
 
     def _steps(self, theta: float, v: float) -> Array:
-        size, found = math.sqrt(self.rho * _SHARED["noise"]), [(theta, v)]
+        size, states = math.sqrt(self.rho * _SHARED["noise"]), [(theta, v)]
         for draw in _SHARED["draws"]:
             v = self.beta * v - self.rho * theta + size * draw
             theta += self.eta * v
-            found.append((theta, v))
+            states.append((theta, v))
             if abs(theta) > 4 * _EDGE:
                 break
-        return np.array(found)
+        return np.array(states)
 
     def said(self) -> list[str]:
         """Return numbers that the script tells."""

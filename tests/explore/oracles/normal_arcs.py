@@ -19,11 +19,11 @@ class NormalArcs(explore.NormalArcs):
 
     def lengths(self) -> dict[str, float]:
         """Return the length of each way in the Fisher metric, as that of a hundred short pieces."""
-        found = {}
+        lengths = {}
         for name, points in self._ways(np.linspace(0, 1, 101)).items():
             mean, variance = points[:, 0], points[:, 1] ** 2
-            found[name] = float(np.sum(distance(mean[:-1], variance[:-1], mean[1:], variance[1:])))
-        return found
+            lengths[name] = float(np.sum(distance(mean[:-1], variance[:-1], mean[1:], variance[1:])))
+        return lengths
 
     def _ways(self, share: Array) -> dict[str, Array]:
         """Return mean and standard deviation along each way, shape (N, 2)."""
@@ -44,11 +44,11 @@ class NormalArcs(explore.NormalArcs):
 
     def shows(self) -> dict[str, list[Array]]:
         """Return the lines that are drawn, by the script's names."""
-        edge, found = _SHARED["edge"], {}
+        edge, lines = _SHARED["edge"], {}
         value, here = np.linspace(-edge, edge, 161), self._ways(np.array([self.share]))
         for name, points in self._ways(np.linspace(0, 1, 161)).items():
             m, s = here[name][0]
             bell = np.exp(-(((value - m) / s) ** 2) / 2) / (s * math.sqrt(2 * math.pi))
-            found[name] = inside(points, (-edge, edge), (0.0, _SHARED["high"]))
-            found[f"bell {name}"] = inside(np.stack([value, bell], axis=1), (-edge, edge), (0.0, _SHARED["tall"]))
-        return found
+            lines[name] = inside(points, (-edge, edge), (0.0, _SHARED["high"]))
+            lines[f"bell {name}"] = inside(np.stack([value, bell], axis=1), (-edge, edge), (0.0, _SHARED["tall"]))
+        return lines

@@ -21,21 +21,21 @@ class OneMap(explore.OneMap):
         """Return K1 and K2 of both modes, shape (2, 2), for each law."""
         price = ln.prices.Acceleration(m=1.0, speed=self.speed)
         over_h, second = rules.acceleration_gains(ln.Objective(gamma=self.gamma, price=price), _H)
-        found = {
+        gains = {
             "optimal": np.array([over_h * _H, second]),
             "ball": np.array([_H, np.full(2, self.speed)]),
         }
         if self.speed:
             walks = rules.rates(ln.Objective(eta=1 / self.speed, gamma=self.gamma), np.diag(_H))
             b = float(rules.rates(ln.Objective(gamma=self.gamma), [[self.speed]])[0])
-            found["average"] = np.array([b * walks, b + walks])
-        return found
+            gains["average"] = np.array([b * walks, b + walks])
+        return gains
 
     def rates(self, law: str, mode: int) -> Array:
         """Return the two rates of a mode, those with an imaginary part >= 0 first."""
         first, second = self.gains()[law][:, mode]
-        found = np.roots([1.0, -second, first]).astype(complex)
-        return found[np.argsort(-found.imag)]
+        roots = np.roots([1.0, -second, first]).astype(complex)
+        return roots[np.argsort(-roots.imag)]
 
     def path(self, law: str, count: int = 1200) -> Array:
         """Return places on the way from rest, shape (count + 1, 2)."""
@@ -69,20 +69,20 @@ class OneMap(explore.OneMap):
         share = [
             fixed(100 * self.overshoot(law, mode), 1) for law, mode in (("optimal", 1), ("ball", 1), ("optimal", 0))
         ]
-        found = [f"by {part} %" for part in share if float(part) > 0]
+        words = [f"by {part} %" for part in share if float(part) > 0]
         if self.speed and any(self.start):
-            found.append(f"costs {fixed(100 * (self.cost('average') / self.cost('optimal') - 1), 1)} % too much")
-        return found
+            words.append(f"costs {fixed(100 * (self.cost('average') / self.cost('optimal') - 1), 1)} % too much")
+        return words
 
     def shows(self) -> dict[str, list[Array]]:
         """Return the lines that are drawn, by the script's names."""
         edge, (right, top) = _SHARED["edge"], _SHARED["widest"]
         laws = list(self.gains())
-        found = {law: inside(self.path(law), (-edge, edge), (-edge, edge)) for law in laws}
+        lines = {law: inside(self.path(law), (-edge, edge), (-edge, edge)) for law in laws}
         if self.speed:
             walks = rules.rates(ln.Objective(eta=1 / self.speed, gamma=self.gamma), np.diag(_H))
             walk = np.exp(-np.outer(self._times("average", 1200), walks)) * np.array(self.start)
-            found["walker"] = inside(walk, (-edge, edge), (-edge, edge))
+            lines["walker"] = inside(walk, (-edge, edge), (-edge, edge))
         swings = [mode for mode in (0, 1) if 4 * _H[mode] > self.speed**2]
         balls = [self.rates("ball", mode)[0] for mode in swings]
         panel = (0.0, right), (0.0, top)
@@ -90,6 +90,6 @@ class OneMap(explore.OneMap):
             ray = np.linspace(0.0, 1.0, 2001)[:, None] * np.array([q.real, q.imag]) * top / q.imag
             gammas = 2 * np.tan(np.linspace(0.0, 0.99, 2001) * np.pi / 2)
             slowed = np.sqrt(gammas**2 / 4 + q) - gammas / 2
-            found.setdefault("ray", []).extend(inside(ray, *panel))
-            found.setdefault("rates", []).extend(inside(np.stack([slowed.real, slowed.imag], axis=1), *panel))
-        return found
+            lines.setdefault("ray", []).extend(inside(ray, *panel))
+            lines.setdefault("rates", []).extend(inside(np.stack([slowed.real, slowed.imag], axis=1), *panel))
+        return lines

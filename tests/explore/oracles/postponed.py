@@ -56,9 +56,9 @@ def _course(times: Array, moved: float, every: float) -> tuple[Array, Array]:
     plan = np.floor(times / every + 1e-9)  # times at which a plan is made belong to it, in spite of rounding
     for n in range(int(np.max(plan)) + 1):
         last = length <= every
-        here = plan >= n if last else plan == n
-        left[here] = np.maximum(length - (times[here] - begun), 0.0)
-        error[here] = _error(first, length, left[here])
+        active = plan >= n if last else plan == n
+        left[active] = np.maximum(length - (times[active] - begun), 0.0)
+        error[active] = _error(first, length, left[active])
         if last:
             break
         first = float(_error(first, length, np.array(length - every)))
@@ -69,5 +69,5 @@ def _course(times: Array, moved: float, every: float) -> tuple[Array, Array]:
 def _error(first: float, whole: float, left: Array) -> Array:
     """Return the error with ``left`` of a plan for ``whole`` left: the gain tanh s integrates in closed form."""
     noise = _NOISE / 3 * (np.tanh(whole) ** 3 - np.tanh(left) ** 3)
-    found: Array = np.cosh(left) ** 2 * (first / np.cosh(whole) ** 2 + noise)
-    return found
+    error: Array = np.cosh(left) ** 2 * (first / np.cosh(whole) ** 2 + noise)
+    return error

@@ -71,8 +71,8 @@ class Race(explore.Race):
         minima, barriers = rests(self.tilt, self.dug)
         deepest = int(np.flatnonzero(minima == self.deepest())[0])
         ends = _ends(self.tilt, self.dug)
-        found = {name: int(np.sum(np.searchsorted(barriers, x, side="right") == deepest)) for name, x in ends.items()}
-        return found | {"planner": int(np.sum(self._plans(edge_starts()[:, 0])[0] == minima[deepest]))}
+        counts = {name: int(np.sum(np.searchsorted(barriers, x, side="right") == deepest)) for name, x in ends.items()}
+        return counts | {"planner": int(np.sum(self._plans(edge_starts()[:, 0])[0] == minima[deepest]))}
 
     def threshold(self) -> float:
         """Return γ_het, below which the planner crosses from everywhere; 0 for equal wells, NaN where one is dug."""
@@ -95,12 +95,12 @@ class Race(explore.Race):
         known = np.where(np.isnan(costs), np.inf, costs)
         equal = known <= np.min(known, axis=0) + _EQUAL
         best = len(laws) - 1 - np.argmax(equal[::-1], axis=0)  # of equals the right one
-        found = np.take_along_axis(costs, best[None], axis=0)[0]
-        targets = np.where(np.isnan(found), np.nan, np.array([law.target for law in laws])[best])
+        best_costs = np.take_along_axis(costs, best[None], axis=0)[0]
+        targets = np.where(np.isnan(best_costs), np.nan, np.array([law.target for law in laws])[best])
         for i in np.flatnonzero(np.any(np.abs(rests(self.tilt, self.dug)[1][:, None] - x) < 1e-9, axis=0)):
             if self.gamma**2 / 4 >= -float(loss.hessian([x[i]])[0, 0]):  # a short-sighted planner rests on a barrier
-                targets[i], found[i] = float("nan"), float(loss.value([x[i]])) / self.gamma
-        return targets, found
+                targets[i], best_costs[i] = float("nan"), float(loss.value([x[i]])) / self.gamma
+        return targets, best_costs
 
     def _planned(self, start: Sequence[float] | Array, t: Array) -> Array:
         """Return the optimal path at times t, shape (T, 2)."""

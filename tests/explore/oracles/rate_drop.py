@@ -34,7 +34,7 @@ class RateDrop(explore.RateDrop):
         mass, friction = noether.mass(_ETA, _BETA), noether.friction(_BETA)
         decay = friction / (4 * _ETA * self.memory)
         rest = mass / (decay * friction**2)  # of r⁴: gain over rate in (T33)
-        found: Array = noether.radius_squared(
+        squared: Array = noether.radius_squared(
             _ETA * n,
             initial=np.sqrt(self.drop * rest),
             gradient_norm_squared=1.0,
@@ -42,7 +42,7 @@ class RateDrop(explore.RateDrop):
             friction=friction,
             decay=decay,
         )
-        return found / np.sqrt(rest)
+        return squared / np.sqrt(rest)
 
     def said(self) -> list[str]:
         """Return numbers that the script tells."""

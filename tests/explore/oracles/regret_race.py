@@ -48,12 +48,12 @@ class RegretRace(explore.RegretRace):
         share = (root - 1) / (root + 1)
         x, m, v = np.array(self.start), np.zeros(2), np.zeros(2)
         places, enough = [x], _SHARED["arrive"] * (h @ x**2)
-        (one, two), n = _ADAM["decays"], 0
+        (b1, b2), n = _ADAM["decays"], 0
         while len(places) <= _SHARED["steps"] and (h @ x**2 > enough or n < 1):
             n += 1
             if rule == "adam":
-                m, v = one * m + (1 - one) * h * x, two * v + (1 - two) * (h * x) ** 2
-                x = x - _ADAM["rate"] * m / (1 - one**n) / (np.sqrt(v / (1 - two**n)) + _ADAM["tiny"])
+                m, v = b1 * m + (1 - b1) * h * x, b2 * v + (1 - b2) * (h * x) ** 2
+                x = x - _ADAM["rate"] * m / (1 - b1**n) / (np.sqrt(v / (1 - b2**n)) + _ADAM["tiny"])
             elif rule == "heavy":
                 m = share**2 * m - 4 * h * x / (1 + root) ** 2
                 x = x + m
@@ -72,7 +72,7 @@ class RegretRace(explore.RegretRace):
 
     def said(self) -> list[str]:
         """Return numbers that the script tells."""
-        least = min(self.regrets().values(), key=lambda one: one.relative)
+        least = min(self.regrets().values(), key=lambda bill: bill.relative)
         return [f"pays {compact(least.relative)} of"]
 
     def shows(self) -> dict[str, list[Array]]:

@@ -32,13 +32,13 @@ class ScaleCone(explore.ScaleCone):
     def walk(self) -> Array:
         """Return the particle's places over the radius of rest, shape (T + 1, 2)."""
         rest = self.rest()
-        q, v, found = np.array([self.start * rest, 0.0]), np.zeros(2), []
+        q, v, places = np.array([self.start * rest, 0.0]), np.zeros(2), []
         pulls = math.sqrt(1 - self.noise) + math.sqrt(self.noise) * coins(_STEPS)
         for pull in pulls:
-            found.append(q / rest)
+            places.append(q / rest)
             v = self.beta * v - pull / (q @ q) * np.array([-q[1], q[0]]) - self.decay * q
             q = q + self.eta * v
-        return np.array([*found, q / rest])
+        return np.array([*places, q / rest])
 
     def angles(self) -> Array:
         """Return the angle per step of each block of steps, root of the mean square, over that of rest."""

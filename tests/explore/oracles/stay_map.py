@@ -23,9 +23,9 @@ class StayMap(Plans, explore.StayMap):
 
     def shows(self) -> dict[str, list[Array]]:
         """Return the lines that are drawn, by the script's names."""
-        found = {"edge": [np.array([(np.log10(gamma), theta) for gamma, theta in _SHARED["border"]])]}
+        lines = {"edge": [np.array([(np.log10(gamma), theta) for gamma, theta in _SHARED["border"]])]}
         for name, law in laws(self.gamma).items():
             if np.isfinite(self.actions()[name]):
                 t, x = course(law, self.start, _SHARED["until"])
-                found[name] = inside(np.stack([t, x], axis=1), (0.0, _SHARED["until"]), _SHARED["theta"])
-        return found
+                lines[name] = inside(np.stack([t, x], axis=1), (0.0, _SHARED["until"]), _SHARED["theta"])
+        return lines

@@ -39,13 +39,13 @@ def gradient_stream(seed: int, jumps: Iterable[tuple[int, float]], count: int) -
     step = np.arange(1, count + 1)
     chance = uniform(step, 8 * seed + 4)
     leap = np.where(chance < _MADE["often"] / 2, 1.0, -1.0) * (1 + uniform(step, 8 * seed + 5))
-    pushes = _MADE["diffusion"] * normal(step, 8 * seed) + np.where(chance < _MADE["often"], leap, 0.0)
+    increments = _MADE["diffusion"] * normal(step, 8 * seed) + np.where(chance < _MADE["often"], leap, 0.0)
     for when, size in jumps:
         if when <= count:
-            pushes[when - 1] += size
+            increments[when - 1] += size
     means = np.empty(count)
     held = 0.0
-    for i, push in enumerate(pushes):
-        held = (1 - _MADE["decay"]) * held + push
+    for i, increment in enumerate(increments):
+        held = (1 - _MADE["decay"]) * held + increment
         means[i] = held
     return means, means + _MADE["noise"] * normal(step, 8 * seed + 2)

@@ -49,10 +49,10 @@ class TaskSwitch(explore.TaskSwitch):
     def life(self) -> list[Stretch]:
         """Return the stretches of the learner's life, each with its plan; the first is rest."""
         first, rest = _SHARED["first"], self._rest(_SHARED["first"]["curvature"])
-        found = [Stretch(-math.inf, first["curvature"], first["minimum"], rest, self.rate(), None)]
+        stretches = [Stretch(-math.inf, first["curvature"], first["minimum"], rest, self.rate(), None)]
         for time, curvature, minimum in self.switches:
-            found.append(self._planned(found[-1], time, curvature, minimum))
-        return found
+            stretches.append(self._planned(stretches[-1], time, curvature, minimum))
+        return stretches
 
     def next_task(self) -> Stretch:
         """Return what follows if the next task comes now."""
@@ -74,15 +74,15 @@ class TaskSwitch(explore.TaskSwitch):
         """Return what lies in the window: what has been lived, what is planned, and what the next task would bring."""
         life = self.life()
         ends = [*(part.since for part in life[1:]), math.inf]
-        found = []
+        pieces = []
         for part, end in zip(life, ends, strict=True):
             for start, stop in ((part.since, min(end, self.now)), (max(part.since, self.now), end)):
                 if max(low, start) < min(high, stop):
-                    found.append((part, _samples(part, max(low, start), min(high, stop))))
+                    pieces.append((part, _samples(part, max(low, start), min(high, stop))))
         following = self.next_task()
         if (following.curvature, following.minimum) != (life[-1].curvature, life[-1].minimum):
-            found.append((following, _samples(following, self.now, high)))
-        return found
+            pieces.append((following, _samples(following, self.now, high)))
+        return pieces
 
     def _rest(self, curvature: float) -> float:
         return float(uncertainty.equilibrium_variance(curvature, k=1.0, entropy=self.entropy))
@@ -116,12 +116,12 @@ class TaskSwitch(explore.TaskSwitch):
             "mean": window["mean"],
             "pace": (0.0, 1.15 * max(1.0, max(values) / self.entropy)),
         }
-        found: dict[str, list[Array]] = {name: [] for name in rows}
+        lines: dict[str, list[Array]] = {name: [] for name in rows}
         for part, t in pieces:
             v = part.variance(t)
             for name, line in {"variance": np.log2(v), "mean": part.mean(t), "pace": v / self.entropy}.items():
-                found[name] += inside(np.stack([t, line], axis=1), (first, last), rows[name])
-        return found
+                lines[name] += inside(np.stack([t, line], axis=1), (first, last), rows[name])
+        return lines
 
 
 @lru_cache(maxsize=64)

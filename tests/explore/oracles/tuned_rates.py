@@ -21,19 +21,19 @@ _PAPER = {"sgd": 0.1, "adam": 5e-4, "ballistic": 5e-4}  # on CIFAR-10; the recor
 @cache
 def _means() -> dict[str, dict[str, dict[int, float]]]:
     """Mean accuracy in per cent, by task, rule and half decades from the paper's rate."""
-    found: dict[str, dict[str, dict[int, list[float]]]] = {
+    accuracies: dict[str, dict[str, dict[int, list[float]]]] = {
         task: {rule: defaultdict(list) for rule in _NAMES} for task in ("mnist", "cifar")
     }
     for run in records.load(ROOT / "book" / "results" / "learning-rates.json").results:
         if run["rule"] in _NAMES:
-            found["mnist"][run["rule"]][round(2 * run["factor"])].append(100 * run["test_accuracy"][-1])
+            accuracies["mnist"][run["rule"]][round(2 * run["factor"])].append(100 * run["test_accuracy"][-1])
     for run in records.load(ROOT / "book" / "results" / "cifar10-rates.json").results:
         if run["model"] == "cnn":
             half = round(2 * math.log10(run["lr"] / _PAPER[run["rule"]]))
-            found["cifar"][run["rule"]][half].append(100 * (run["test_accuracy"] or [0.1])[-1])
+            accuracies["cifar"][run["rule"]][half].append(100 * (run["test_accuracy"] or [0.1])[-1])
     return {
         task: {rule: {half: float(np.mean(seeds)) for half, seeds in of.items()} for rule, of in rules.items()}
-        for task, rules in found.items()
+        for task, rules in accuracies.items()
     }
 
 
@@ -42,22 +42,22 @@ class TunedRates(explore.TunedRates):
 
     def lines(self) -> dict[str, Array]:
         """Return mean accuracies over half decades, and the ends of what may be tried."""
-        found = {}
+        lines = {}
         for task, rules in _means().items():
             for rule, of in rules.items():
                 halves = sorted(of)
-                found[f"{task}_{rule}"] = points(_AXIS, np.array(halves), np.array([of[half] for half in halves]))
+                lines[f"{task}_{rule}"] = points(_AXIS, np.array(halves), np.array([of[half] for half in halves]))
             ends = np.array(_SHARED["rows"][task]["range"], dtype=float)
             for side, half in (("least", self.rate - self.tries), ("most", self.rate + self.tries)):
-                found[f"{task}_{side}"] = points(_AXIS, np.full(2, half), ends)
-        return found
+                lines[f"{task}_{side}"] = points(_AXIS, np.full(2, half), ends)
+        return lines
 
     def said(self) -> list[str]:
         """Return numbers that the script tells."""
-        told = []
+        words = []
         for rules in _means().values():
             best = [[m for half, m in of.items() if abs(half - self.rate) <= self.tries] for of in rules.values()]
             order = sorted((max(means) for means in best if means), reverse=True)
-            told += [f"{mean:.1f}" for mean in order]
-            told += [f"by {order[0] - order[1]:.1f}"] if order else ["none was tried"]
-        return told
+            words += [f"{mean:.1f}" for mean in order]
+            words += [f"by {order[0] - order[1]:.1f}"] if order else ["none was tried"]
+        return words

@@ -18,10 +18,10 @@ class ValueBounds(explore.ValueBounds):
 
     def bounds(self) -> tuple[float, float, float]:
         """Return the lower bound, the value and the upper bound at the start."""
-        here = np.array([self.start])
-        loss = float(_loss(here)[0])
+        theta = np.array([self.start])
+        loss = float(_loss(theta)[0])
         lower, upper = (float(loss * _per_loss(self.gamma, h)) for h in (self.smoothness, self.pl))
-        return lower, loss * float(_ratio(self.gamma, here)[0]), upper
+        return lower, loss * float(_ratio(self.gamma, theta)[0]), upper
 
     def lines(self) -> dict[str, Array]:
         """Return log₁₀ of the value and of its bounds over the loss, and the curvatures, over log₁₀ θ."""
@@ -43,13 +43,13 @@ class ValueBounds(explore.ValueBounds):
 
 
 def _loss(theta: Array) -> Array:
-    found: Array = np.logaddexp(theta, -theta) - np.log(2) + _RIDGE / 2 * theta**2
-    return found
+    loss: Array = np.logaddexp(theta, -theta) - np.log(2) + _RIDGE / 2 * theta**2
+    return loss
 
 
 def _slope(theta: Array) -> Array:
-    found: Array = np.tanh(theta) + _RIDGE * theta
-    return found
+    gradient: Array = np.tanh(theta) + _RIDGE * theta
+    return gradient
 
 
 def _per_loss(gamma: float, h: float) -> float:
@@ -63,10 +63,10 @@ def _ratio(gamma: float, theta: Array) -> Array:
     def rise(u: float, y: Array) -> Array:
         x = np.array([np.exp(u)])
         loss = _loss(x)
-        found: Array = x * (np.sqrt(np.maximum(0.0, 2 * (1 - gamma * y)) / loss) - y * _slope(x) / loss)
-        return found
+        derivative: Array = x * (np.sqrt(np.maximum(0.0, 2 * (1 - gamma * y)) / loss) - y * _slope(x) / loss)
+        return derivative
 
-    u, first = np.log(theta), [_per_loss(gamma, 1 + _RIDGE)]
-    done = solve_ivp(rise, (np.log(1e-3), u[-1]), first, t_eval=u, rtol=1e-9, atol=1e-12, method="LSODA")
-    found: Array = done.y[0]
-    return found
+    u, initial = np.log(theta), [_per_loss(gamma, 1 + _RIDGE)]
+    done = solve_ivp(rise, (np.log(1e-3), u[-1]), initial, t_eval=u, rtol=1e-9, atol=1e-12, method="LSODA")
+    ratio: Array = done.y[0]
+    return ratio

@@ -81,16 +81,16 @@ def serve(monkeypatch):
     servers = []
 
     def start(*folders: Path) -> list[str]:
-        seen: list[str] = []
+        hits: list[str] = []
         for folder in folders:
             server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Web, directory=str(folder)))
-            server.seen = seen
+            server.seen = hits
             threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
             servers.append(server)
         addresses = tuple(f"http://127.0.0.1:{server.server_port}/" for server in servers)
         for module in (mnist, cifar):
             monkeypatch.setattr(module, "_MIRRORS", addresses)
-        return seen
+        return hits
 
     yield start
     for server in servers:

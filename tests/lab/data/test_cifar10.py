@@ -103,8 +103,8 @@ def test_pictures_in_a_folder_or_its_archive_decoded_once(tmp_path, monkeypatch,
     assert first.provenance.label == "CIFAR-10 (picture files, sample)"
     for split, part in (("train", first.train), ("test", first.test)):
         for k in range(10):
-            found = {image.permute(1, 2, 0).numpy().tobytes() for image in part.x[part.y == k]}
-            assert found == drawn[split, k]
+            decoded = {image.permute(1, 2, 0).numpy().tobytes() for image in part.x[part.y == k]}
+            assert decoded == drawn[split, k]
     assert first.train.y.tolist() != sorted(first.train.y.tolist())
     monkeypatch.setattr(pictures, "_picture", lambda *_: pytest.fail("decoded twice"))
     assert same(first, load())

@@ -45,10 +45,10 @@ def test_a_clone_has_its_data_without_a_network_and_a_cache(tmp_path):
         [sys.executable, "-c", code], cwd=tmp_path / "clone", env={**usual, **own}, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
-    said = done.stdout.splitlines()
-    assert Path(said[2]).is_relative_to(tmp_path)
-    assert said[0].startswith("60000 MNIST (official files), from the repository; 4 files verified by SHA-256")
-    assert said[1].startswith("10000 CIFAR-10 (JPEG copy, sample), from the repository; not the official files")
+    lines = done.stdout.splitlines()
+    assert Path(lines[2]).is_relative_to(tmp_path)
+    assert lines[0].startswith("60000 MNIST (official files), from the repository; 4 files verified by SHA-256")
+    assert lines[1].startswith("10000 CIFAR-10 (JPEG copy, sample), from the repository; not the official files")
 
 
 @pytest.fixture
@@ -84,11 +84,11 @@ def test_real_mnist_by_environment_or_by_its_own_folder_or_raw(monkeypatch, tmp_
 def test_who_names_a_cache_wants_no_sample(name, tmp_path, monkeypatch):
     """And who names none needs no network: git has the files."""
     monkeypatch.delenv("LOSSNAV_DATA", raising=False)
-    found = data.load(name, download=False).provenance
+    provenance = data.load(name, download=False).provenance
     listed = subprocess.run(
-        ["git", "ls-files", found.location], cwd=ROOT, capture_output=True, text=True
+        ["git", "ls-files", provenance.location], cwd=ROOT, capture_output=True, text=True
     ).stdout.split()
-    assert found.origin == "the repository" and len(listed) >= (4 if name == "mnist" else 1)
+    assert provenance.origin == "the repository" and len(listed) >= (4 if name == "mnist" else 1)
     with pytest.raises(data.DataUnavailable, match=f"is not in {tmp_path}.*download = False: allow"):
         data.load(name, download=False, cache=tmp_path)
 
@@ -149,10 +149,10 @@ def test_root_may_hold_the_files_or_their_folder(files, tmp_path, layout):
 
 @pytest.mark.parametrize(("name", "wanted"), [("mnist", IMAGES[:-3]), ("cifar10", r"cifar-10-binary\.tar\.gz")])
 def test_root_is_binding(known, tmp_path, serve, name, wanted):
-    seen = serve(write(tmp_path / "web", known(name)))
+    hits = serve(write(tmp_path / "web", known(name)))
     with pytest.raises(data.DataUnavailable, match=rf"root = .*empty.* has no .*{wanted}"):
         data.load(name, root=tmp_path / "empty", cache=tmp_path)
-    assert seen == []
+    assert hits == []
 
 
 def test_a_missing_file_is_named(files, tmp_path):
@@ -164,18 +164,18 @@ def test_a_missing_file_is_named(files, tmp_path):
 @pytest.mark.parametrize("name", ["mnist", "cifar10"])
 def test_download_then_cache_and_what_is_damaged_there_is_fetched_again(known, tmp_path, serve, name):
     files = known(name)
-    seen = serve(write(tmp_path / "web", files))
+    hits = serve(write(tmp_path / "web", files))
     first = data.load(name, cache=tmp_path / "cache")
     again = data.load(name, download=False, cache=tmp_path / "cache")
-    assert sorted(seen) == sorted(f"/{file}" for file in files)
+    assert sorted(hits) == sorted(f"/{file}" for file in files)
     assert first.provenance.origin.startswith("http://127.0.0.1") and again.provenance.origin == "cache"
     assert torch.equal(first.train.x, again.train.x)
-    kept = sorted((tmp_path / "cache" / name).iterdir())
-    assert [path.name for path in kept] == sorted(files)
-    kept[0].write_bytes(files[kept[0].name][:-9])
-    with pytest.raises(data.DataUnavailable, match=f"{kept[0].name} is not in"):
+    cached = sorted((tmp_path / "cache" / name).iterdir())
+    assert [path.name for path in cached] == sorted(files)
+    cached[0].write_bytes(files[cached[0].name][:-9])
+    with pytest.raises(data.DataUnavailable, match=f"{cached[0].name} is not in"):
         data.load(name, download=False, cache=tmp_path / "cache")
-    assert torch.equal(data.load(name, cache=tmp_path / "cache").train.x, first.train.x) and len(seen) == len(files) + 1
+    assert torch.equal(data.load(name, cache=tmp_path / "cache").train.x, first.train.x) and len(hits) == len(files) + 1
 
 
 @pytest.mark.parametrize("name", ["mnist", "cifar10"])
@@ -208,11 +208,11 @@ def test_without_a_network_one_error_says_what_was_tried(tmp_path, monkeypatch, 
 @pytest.mark.parametrize("argument", ["root", "cache", "LOSSNAV_DATA"])
 def test_the_home_of_nobody(tmp_path, monkeypatch, argument):
     monkeypatch.delenv("LOSSNAV_DATA", raising=False)
-    given = {} if argument == "LOSSNAV_DATA" else {argument: "~nosuchuser/x"}
-    if not given:
+    options = {} if argument == "LOSSNAV_DATA" else {argument: "~nosuchuser/x"}
+    if not options:
         monkeypatch.setenv("LOSSNAV_DATA", "~nosuchuser/x")
     with pytest.raises(data.DataUnavailable, match=f"{argument} = '~nosuchuser/x' names the home of a user that"):
-        data.load("mnist", **given)
+        data.load("mnist", **options)
 
 
 def test_a_constant_channel_has_no_deviation_to_divide_by():
@@ -222,9 +222,9 @@ def test_a_constant_channel_has_no_deviation_to_divide_by():
     pixels[:, 1] = 7
     labels = torch.zeros(20, dtype=torch.uint8)
     where = data.Provenance("made", "here", "none")
-    made = from_pixels("made", (pixels, labels, pixels, labels), scale=255.0, classes=10, provenance=where)
-    x, _ = made.train.batch(slice(None))
-    assert made.train.std[1] == 1 and x[:, 1].abs().max() < 1e-6
+    dataset = from_pixels("made", (pixels, labels, pixels, labels), scale=255.0, classes=10, provenance=where)
+    x, _ = dataset.train.batch(slice(None))
+    assert dataset.train.std[1] == 1 and x[:, 1].abs().max() < 1e-6
     assert x[:, 0].std() == pytest.approx(1, abs=0.01)
 
 

@@ -123,9 +123,9 @@ def test_an_mlp_runs_as_batched_products_and_agrees_with_vmap():
 def test_linear_layers_without_bias_and_on_sequences():
     layers = [nn.Sequential(nn.Linear(4, 5, bias=False), nn.Tanh(), nn.Linear(5, 2)) for _ in range(3)]
     x = torch.randn(3, 6, 7, 4, generator=torch.Generator().manual_seed(0))
-    found = Ensemble(layers)(x)
+    outputs = Ensemble(layers)(x)
     for s, layer in enumerate(layers):
-        torch.testing.assert_close(found[s], layer(x[s]))
+        torch.testing.assert_close(outputs[s], layer(x[s]))
 
 
 def test_clipping_is_by_member():
@@ -184,10 +184,10 @@ def test_the_models_are_copied_and_the_state_travels():
     several = Ensemble(originals)
     several.stacked[1].weight.data.zero_()
     assert originals[0][1].weight.abs().sum() > 0
-    other = Ensemble(mlps(3)[1:])
-    other.load_state_dict(several.state_dict())
+    restored = Ensemble(mlps(3)[1:])
+    restored.load_state_dict(several.state_dict())
     x, _ = batch(2, (64,), 10)
-    for copied in (other, copy.deepcopy(several), pickle.loads(pickle.dumps(several))):
+    for copied in (restored, copy.deepcopy(several), pickle.loads(pickle.dumps(several))):
         assert torch.equal(copied(x), several(x))
 
 
@@ -197,9 +197,9 @@ def test_losses_are_means_over_each_members_batch(loss):
     outputs, y = torch.randn(2, 3, 7, 4, generator=generator)
     if loss is cross_entropy:
         y = torch.randint(4, (3, 7), generator=generator)
-    found = member_losses(outputs, y, loss)
+    losses = member_losses(outputs, y, loss)
     for s in range(3):
-        torch.testing.assert_close(found[s], loss(outputs[s], y[s]))
+        torch.testing.assert_close(losses[s], loss(outputs[s], y[s]))
 
 
 def test_a_member_that_is_not_finite_is_named():

@@ -29,8 +29,8 @@ def members(digits, hidden=(32, 32)):
 def test_eight_seeds_together_have_the_curves_of_eight_runs(digits, rule):
     options = {"epochs": 3, "batch_size": 100, "clip": 1.0, "device": "cpu", "progress": False}  # 1437 = 14·100 + 37
     together, alone = members(digits), members(digits)
-    found = ensemble.train(together, digits, RULES[rule], seeds=SEEDS, **options)
-    for history, mine, model, seed in zip(found, together, alone, SEEDS, strict=True):
+    histories = ensemble.train(together, digits, RULES[rule], seeds=SEEDS, **options)
+    for history, mine, model, seed in zip(histories, together, alone, SEEDS, strict=True):
         single = training.train(model, digits, RULES[rule](model.parameters()), seed=seed, **options)
         assert len(history.step_loss) == 45
         for key in ("step_loss", "train_loss", "test_loss"):
@@ -66,8 +66,8 @@ def test_convolutions_and_other_losses(digits):
     def smooth(logits, y):
         return -torch.log_softmax(logits, -1).gather(-1, y.unsqueeze(-1)).mean() * 0.5
 
-    found = ensemble.train(nets, small, RULES["adam"], seeds=(0, 1), loss=smooth, **options)
-    for history, model, seed in zip(found, alone, (0, 1), strict=True):
+    histories = ensemble.train(nets, small, RULES["adam"], seeds=(0, 1), loss=smooth, **options)
+    for history, model, seed in zip(histories, alone, (0, 1), strict=True):
         single = training.train(model, small, RULES["adam"](model.parameters()), seed=seed, loss=smooth,
                                 precision="float32", memory_format="contiguous", **options)  # fmt: skip
         np.testing.assert_allclose(history.step_loss, single.step_loss, atol=1e-5)

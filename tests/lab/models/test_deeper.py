@@ -135,7 +135,7 @@ def test_an_image_is_judged_by_itself(make):
     model, x = make(), images(6)
     assert not list(model.buffers())
     together = model.train()(x).detach()
-    torch.testing.assert_close(torch.cat([model(one) for one in x.split(1)]).detach(), together, rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(torch.cat([model(img) for img in x.split(1)]).detach(), together, rtol=1e-4, atol=1e-5)
     torch.testing.assert_close(model.eval()(x).detach(), together, rtol=0, atol=0)
 
 
@@ -173,13 +173,13 @@ def test_seeds_run_together_as_alone(make):
 @pytest.fixture(scope="module")
 def pictures() -> data.Dataset:
     """Two real images a class and split; the first ten have one of each class."""
-    whole = real("cifar10")
+    dataset = real("cifar10")
     few = {}
     for name in ("train", "test"):
-        split = getattr(whole, name)
-        chosen = torch.stack([(split.y == label).nonzero()[:2, 0] for label in range(whole.classes)], 1).flatten()
+        split = getattr(dataset, name)
+        chosen = torch.stack([(split.y == label).nonzero()[:2, 0] for label in range(dataset.classes)], 1).flatten()
         few[name] = replace(split, x=split.x[chosen], y=split.y[chosen])
-    return replace(whole, **few)
+    return replace(dataset, **few)
 
 
 @pytest.mark.parametrize("name", ["resnet", "vit"])

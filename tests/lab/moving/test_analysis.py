@@ -26,20 +26,20 @@ SETTING = moving.Setting(eta=0.02, beta=0.8, batch=16)
 
 def test_a_regression_at_its_minimum_is_predicted_in_every_row():
     model, data = line(slopes=(1.0, 0.5))
-    found = moving.analyse(model, data, SETTING, loss=mse_loss, steps=4000, burn=1000, modes=2, seed=3)
-    ratios = {row.name: row.ratio for row in found.rows}
+    analysis = moving.analyse(model, data, SETTING, loss=mse_loss, steps=4000, burn=1000, modes=2, seed=3)
+    ratios = {row.name: row.ratio for row in analysis.rows}
     assert ratios["speed |δ|² per step"] == pytest.approx(1.0, abs=0.08)
     assert ratios["equipartition, median of 2 modes"] == pytest.approx(1.0, abs=0.15)
-    assert not found.notes
+    assert not analysis.notes
 
 
 def test_a_drift_along_a_flat_direction_is_told_of():
     """The start is moved along a direction that is so flat that neither loss nor speed shows it."""
     model, data = line(slopes=(1.0, 0.02))
     model.weight.data[0, 1] += 25.0
-    found = moving.analyse(model, data, SETTING, loss=mse_loss, steps=3000, burn=200, modes=2, seed=3, anyway=True)
-    assert any("it drifts along flat directions" in note for note in found.notes)
-    assert found.rows[0].ratio == pytest.approx(1.0, abs=0.15)
+    analysis = moving.analyse(model, data, SETTING, loss=mse_loss, steps=3000, burn=200, modes=2, seed=3, anyway=True)
+    assert any("it drifts along flat directions" in note for note in analysis.notes)
+    assert analysis.rows[0].ratio == pytest.approx(1.0, abs=0.15)
 
 
 def test_equipartition_takes_the_curvature_of_the_walk_and_not_of_its_mean():
@@ -52,13 +52,13 @@ def test_equipartition_takes_the_curvature_of_the_walk_and_not_of_its_mean():
     def loss(w, xi):
         return (w.square() / 2 + 0.3 * w**4 + w * xi).mean()
 
-    found = moving.analyse(model, data, moving.Setting(0.03, 0.5, 4), loss=loss, steps=4_000, burn=600, modes=1)
-    shares = {at: found.run.equipartition(getattr(found.basin, at))[0] for at in ("values", "along")}
-    assert shares["values"] < 0.7 and shares["along"] == pytest.approx(found.rows[-1].measured)
-    met = 1 + 3.6 * np.mean(found.run.positions**2)  # the mean along the whole walk
-    assert found.run.equipartition([met])[0] == pytest.approx(1.0, abs=0.1)
-    assert found.basin.along[0] == pytest.approx(met, rel=0.4)  # of a few points
-    assert any("no quadratic: along the walk" in note for note in found.notes)
+    analysis = moving.analyse(model, data, moving.Setting(0.03, 0.5, 4), loss=loss, steps=4_000, burn=600, modes=1)
+    shares = {at: analysis.run.equipartition(getattr(analysis.basin, at))[0] for at in ("values", "along")}
+    assert shares["values"] < 0.7 and shares["along"] == pytest.approx(analysis.rows[-1].measured)
+    met = 1 + 3.6 * np.mean(analysis.run.positions**2)  # the mean along the whole walk
+    assert analysis.run.equipartition([met])[0] == pytest.approx(1.0, abs=0.1)
+    assert analysis.basin.along[0] == pytest.approx(met, rel=0.4)  # of a few points
+    assert any("no quadratic: along the walk" in note for note in analysis.notes)
 
 
 def test_far_from_its_minimum_it_is_refused():

@@ -26,30 +26,30 @@ def test_a_basin_is_what_single_gradients_say():
     model, data = network(), examples()
     centre = parameters_to_vector(model.parameters()).detach()
     points = centre + 0.1 * torch.randn(3, 39, generator=torch.Generator().manual_seed(0)).double()
-    found = moving.measure(model, data, points, mean=centre, modes=4, draws=60, nodes=15)
-    vectors, traces, along, spread = found.vectors.numpy(), [], [], []
+    basin = moving.measure(model, data, points, mean=centre, modes=4, draws=60, nodes=15)
+    vectors, traces, along, spread = basin.vectors.numpy(), [], [], []
     for point in points:
         vector_to_parameters(point, model.parameters())
         sigma = np.cov(each_gradient(model, data).T, bias=True)
         traces.append(np.trace(sigma))
         along.append(np.diag(vectors @ sigma @ vectors.T))
         spread.append(sigma)
-    np.testing.assert_allclose(found.traces, traces, rtol=1e-9)
-    np.testing.assert_allclose(found.noises, np.mean(along, axis=0), rtol=1e-9)
-    assert found.weights.sum() == pytest.approx(np.mean(traces), rel=1e-9)
+    np.testing.assert_allclose(basin.traces, traces, rtol=1e-9)
+    np.testing.assert_allclose(basin.noises, np.mean(along, axis=0), rtol=1e-9)
+    assert basin.weights.sum() == pytest.approx(np.mean(traces), rel=1e-9)
     vector_to_parameters(centre, model.parameters())
-    steps, slopes = 1e-5, []
+    steps, columns = 1e-5, []
     for unit in np.eye(39):
         pair = []
         for sign in (1, -1):
             vector_to_parameters(centre + sign * steps * torch.from_numpy(unit), model.parameters())
             pair.append(each_gradient(model, data).mean(0))
-        slopes.append((pair[0] - pair[1]) / (2 * steps))
-    hessian = np.array(slopes)
-    np.testing.assert_allclose(found.values, np.linalg.eigvalsh(hessian)[:-5:-1], rtol=1e-4)
+        columns.append((pair[0] - pair[1]) / (2 * steps))
+    hessian = np.array(columns)
+    np.testing.assert_allclose(basin.values, np.linalg.eigvalsh(hessian)[:-5:-1], rtol=1e-4)
     exact = np.trace(np.mean(spread, axis=0) @ np.linalg.inv(np.eye(39) + hessian))
-    assert np.sum(found.weights / (1 + found.nodes)) == pytest.approx(exact, rel=0.1)
-    assert found.uphill(0.0) == pytest.approx(np.sum(found.weights[found.nodes < 0]) / found.trace)
+    assert np.sum(basin.weights / (1 + basin.nodes)) == pytest.approx(exact, rel=0.1)
+    assert basin.uphill(0.0) == pytest.approx(np.sum(basin.weights[basin.nodes < 0]) / basin.trace)
 
 
 def test_fewer_examples_are_a_random_part_of_them():
@@ -65,8 +65,8 @@ def test_batches_say_what_examples_say_where_both_can():
     exact = moving.measure(model, data, points, modes=0).trace
     for sampling in ("independent", "distinct"):
         setting = moving.Setting(0.1, 0.9, 8, sampling=sampling)
-        found = moving.measure_batches(model, data, points, setting, pairs=600)
-        assert found.trace == pytest.approx(exact, rel=0.1) and not found.has_curvature and found.uphill(0) == 0
+        basin = moving.measure_batches(model, data, points, setting, pairs=600)
+        assert basin.trace == pytest.approx(exact, rel=0.1) and not basin.has_curvature and basin.uphill(0) == 0
 
 
 def test_why_a_loss_is_not_that_of_single_examples():

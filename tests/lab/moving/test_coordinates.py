@@ -25,7 +25,7 @@ def test_a_walk_is_that_of_torch():
     """From a V that is given, and after so many steps that torch corrects no bias."""
     model, (x, y) = network()
     square = torch.rand(sum(p.numel() for p in model.parameters())).double() + 0.1
-    found = moving.walk(scaled(model, square, SETTING.eps), (x, y), SETTING, steps=40, burn=0, seed=5, loss=mse_loss)
+    walk = moving.walk(scaled(model, square, SETTING.eps), (x, y), SETTING, steps=40, burn=0, seed=5, loss=mse_loss)
     rule = torch.optim.AdamW(model.parameters(), lr=3e-3, betas=(0.8, 0.95), weight_decay=0.2, eps=1e-6)
     parts = square.split([p.numel() for p in model.parameters()])
     for p, part in zip(model.parameters(), parts, strict=True):
@@ -37,23 +37,23 @@ def test_a_walk_is_that_of_torch():
         mse_loss(model(x[index]), y[index]).backward()
         rule.step()
     scale = (square.sqrt() + SETTING.eps).sqrt()
-    torch.testing.assert_close(found.final / scale, parameters_to_vector(model.parameters()).detach())
+    torch.testing.assert_close(walk.final / scale, parameters_to_vector(model.parameters()).detach())
     last = torch.cat([rule.state[p]["exp_avg_sq"].flatten() for p in model.parameters()])
-    torch.testing.assert_close(found.square, last)
+    torch.testing.assert_close(walk.square, last)
 
 
 def test_in_its_coordinates_a_step_is_that_of_sgd():
     """With V at rest, as β₂ near 1 leaves it, and the decay within what is left out, ηλ/(1−β)²."""
     model, data = network()
     square = torch.rand(sum(p.numel() for p in model.parameters())).double() + 0.1
-    other = scaled(model, square, 0.0)
-    still = moving.Setting.adamw(3e-3, (0.8, 1 - 1e-12), batch=8, weight_decay=1e-4, eps=0.0)
+    rescaled = scaled(model, square, 0.0)
+    at_rest = moving.Setting.adamw(3e-3, (0.8, 1 - 1e-12), batch=8, weight_decay=1e-4, eps=0.0)
     plain = moving.Setting(3e-3 * 0.2, 0.8, 8, 1e-4)
-    found, sgd = (
-        moving.walk(other, data, setting, steps=40, burn=0, seed=5, loss=mse_loss) for setting in (still, plain)
+    adamw, sgd = (
+        moving.walk(rescaled, data, setting, steps=40, burn=0, seed=5, loss=mse_loss) for setting in (at_rest, plain)
     )
     moved = float((sgd.final - sgd.points[0]).norm())
-    assert float((found.final - sgd.final).norm()) < 1e-3 * moved
+    assert float((adamw.final - sgd.final).norm()) < 1e-3 * moved
 
 
 def test_a_weight_and_its_bias_are_scaled_together_in_other_coordinates_too():
@@ -61,22 +61,22 @@ def test_a_weight_and_its_bias_are_scaled_together_in_other_coordinates_too():
     model = nn.Sequential(nn.Linear(3, 4), nn.LayerNorm(4), nn.Tanh(), nn.Linear(4, 1)).double()
     square = torch.rand(sum(p.numel() for p in model.parameters())).double() + 0.1
     data = torch.randn(50, 3).double(), torch.randn(50, 1).double()
-    for one in (model, scaled(model, square, 0.0)):
-        (found,) = (family for family in find_symmetries(one, mse_loss, data) if family.kind == "scale")
-        assert [plainly(name) for name in found.names] == ["0.weight", "0.bias"]
+    for net in (model, scaled(model, square, 0.0)):
+        (scaling,) = (family for family in find_symmetries(net, mse_loss, data) if family.kind == "scale")
+        assert [plainly(name) for name in scaling.names] == ["0.weight", "0.bias"]
 
 
 def test_a_model_is_the_same_function_in_other_coordinates():
     model, (x, _) = network()
     square = torch.rand(sum(p.numel() for p in model.parameters())).double() + 0.1
-    other = scaled(model, square, 1e-3)
-    torch.testing.assert_close(other(x), model(x))
-    scale, kept = scale_of(other)
-    torch.testing.assert_close(kept, square)
+    rescaled = scaled(model, square, 1e-3)
+    torch.testing.assert_close(rescaled(x), model(x))
+    scale, stored = scale_of(rescaled)
+    torch.testing.assert_close(stored, square)
     torch.testing.assert_close(
-        parameters_to_vector(other.parameters()) / scale, parameters_to_vector(model.parameters())
+        parameters_to_vector(rescaled.parameters()) / scale, parameters_to_vector(model.parameters())
     )
-    names, before = ([name for name, _ in one.named_parameters()] for one in (other, model))
+    names, before = ([name for name, _ in net.named_parameters()] for net in (rescaled, model))
     assert list(map(plainly, names)) == before
     assert scale_of(model) is None
 

@@ -51,27 +51,27 @@ def test_a_walk_is_torchs_sgd_and_its_record_is_that_of_the_weights(sampling):
     setting = moving.Setting(0.1, 0.8, 16, 0.01, sampling)
     directions = torch.linalg.qr(torch.randn(39, 2, generator=torch.Generator().manual_seed(3)).double())[0].T
     before = parameters_to_vector(model.parameters()).detach().clone()
-    found = moving.walk(model, data, setting, steps=60, burn=20, seed=5, directions=directions, starts=3, longest=30,
-                        families=[rows("0.weight", 4)])  # fmt: skip
+    walk = moving.walk(model, data, setting, steps=60, burn=20, seed=5, directions=directions, starts=3, longest=30,
+                       families=[rows("0.weight", 4)])  # fmt: skip
     path = torch.stack(list(by_torch(model, data, setting, 80, 5)))[20:].numpy()
     moves = np.diff(path, axis=0)
     assert torch.equal(parameters_to_vector(model.parameters()), before)
-    np.testing.assert_allclose(found.final.numpy(), path[-1], rtol=1e-12)
-    np.testing.assert_allclose(found.mean.numpy(), path[1:].mean(0), rtol=1e-10)
-    np.testing.assert_allclose(found.positions, path @ directions.numpy().T, rtol=1e-10)
-    np.testing.assert_allclose(found.velocities[1:], moves @ directions.numpy().T / 0.1, rtol=1e-8)
-    np.testing.assert_allclose(found.velocity_squared, np.sum(moves**2, 1) / 0.1**2, rtol=1e-9)
-    assert found.speed == pytest.approx(np.mean(np.sum(moves**2, 1)), rel=1e-9)
-    assert found.points.shape == (3, 39) and found.displacement.shape == (3, len(found.lags))
+    np.testing.assert_allclose(walk.final.numpy(), path[-1], rtol=1e-12)
+    np.testing.assert_allclose(walk.mean.numpy(), path[1:].mean(0), rtol=1e-10)
+    np.testing.assert_allclose(walk.positions, path @ directions.numpy().T, rtol=1e-10)
+    np.testing.assert_allclose(walk.velocities[1:], moves @ directions.numpy().T / 0.1, rtol=1e-8)
+    np.testing.assert_allclose(walk.velocity_squared, np.sum(moves**2, 1) / 0.1**2, rtol=1e-9)
+    assert walk.speed == pytest.approx(np.mean(np.sum(moves**2, 1)), rel=1e-9)
+    assert walk.points.shape == (3, 39) and walk.displacement.shape == (3, len(walk.lags))
     for row, begin in enumerate((0, 15, 30)):
-        np.testing.assert_allclose(found.points[row].numpy(), path[begin], rtol=1e-12)
-        far = np.sum((path[begin + found.lags] - path[begin]) ** 2, 1)
-        np.testing.assert_allclose(found.displacement[row], far, rtol=1e-9)
+        np.testing.assert_allclose(walk.points[row].numpy(), path[begin], rtol=1e-12)
+        far = np.sum((path[begin + walk.lags] - path[begin]) ** 2, 1)
+        np.testing.assert_allclose(walk.displacement[row], far, rtol=1e-9)
     weights = path[:, :20]
-    np.testing.assert_allclose(found.radii["0.weight"], np.linalg.norm(weights, axis=1), rtol=1e-10)
+    np.testing.assert_allclose(walk.radii["0.weight"], np.linalg.norm(weights, axis=1), rtol=1e-10)
     unit = weights / np.linalg.norm(weights, axis=1, keepdims=True)
     turned = np.arccos(np.clip(np.sum(unit[1:] * unit[:-1], 1), -1, 1))
-    np.testing.assert_allclose(found.angles["0.weight"], turned, rtol=1e-4)
+    np.testing.assert_allclose(walk.angles["0.weight"], turned, rtol=1e-4)
 
 
 def test_batches_are_drawn_as_their_name_says():
@@ -98,10 +98,10 @@ def test_equipartition_is_one_for_the_right_curvature_alone():
     """A quadratic loss of one weight, with targets that differ: the noise does not depend on the weight."""
     model = nn.Linear(1, 1, bias=False).double()
     data = (torch.ones(50, 1).double(), torch.linspace(-1, 1, 50).double().unsqueeze(1))
-    found = moving.walk(model, data, moving.Setting(0.1, 0.5, 4), steps=6_000, burn=200, seed=1,
-                        loss=nn.functional.mse_loss, directions=torch.ones(1, 1))  # fmt: skip
-    assert found.equipartition([2.0])[0] == pytest.approx(1.0, abs=0.05)
-    assert found.equipartition([1.0])[0] == pytest.approx(0.5, abs=0.03)
+    walk = moving.walk(model, data, moving.Setting(0.1, 0.5, 4), steps=6_000, burn=200, seed=1,
+                       loss=nn.functional.mse_loss, directions=torch.ones(1, 1))  # fmt: skip
+    assert walk.equipartition([2.0])[0] == pytest.approx(1.0, abs=0.05)
+    assert walk.equipartition([1.0])[0] == pytest.approx(0.5, abs=0.03)
 
 
 def test_what_runs_away_is_an_error():

@@ -170,13 +170,13 @@ def test_shrink_and_perturb_is_sgd_with_decay_plus_noise():
     start = torch.randn(5000, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     gradient = torch.randn(5000, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
     w = nn.Parameter(start.clone())
-    still = nn.Parameter(start.clone())  # has no gradient, so it must not move
+    idle = nn.Parameter(start.clone())  # has no gradient, so it must not move
     w.grad = gradient
-    ShrinkAndPerturb([w, still], lr=0.2, weight_decay=0.5, noise=0.03, seed=0).step()
+    ShrinkAndPerturb([w, idle], lr=0.2, weight_decay=0.5, noise=0.03, seed=0).step()
     noise = w.detach() - (0.9 * start - 0.2 * gradient)
     assert noise.std().item() == pytest.approx(0.03, rel=0.05) and abs(noise.mean().item()) < 0.002
     assert abs((noise @ start).item()) < 0.03 * 4 * math.sqrt(5000)
-    assert torch.equal(still, start)
+    assert torch.equal(idle, start)
 
 
 def test_shrink_and_perturb_without_noise_is_sgd():

@@ -39,7 +39,7 @@ def test_score_is_that_of_predictions_made_before_learning(digits):
     """Against a loop over one plain model, written out."""
     stream, ensemble = setup(digits, (4, 7))
     plain = ensemble.member(1)
-    found = run(ensemble, RULES["sgd"](ensemble), stream, tasks=3, clip=1.0, progress=False)
+    result = run(ensemble, RULES["sgd"](ensemble), stream, tasks=3, clip=1.0, progress=False)
     optimizer = torch.optim.SGD(plain.parameters(), lr=0.1)
     for number in range(3):
         right = count = 0
@@ -52,39 +52,39 @@ def test_score_is_that_of_predictions_made_before_learning(digits):
             torch.nn.utils.clip_grad_norm_(plain.parameters(), 1.0)
             optimizer.step()
         assert count == 320
-        assert found.scores[1, number].item() == pytest.approx(right / count, abs=2 / count)
-    assert found.finite.all() and found.scores.shape == (2, 3)
+        assert result.scores[1, number].item() == pytest.approx(right / count, abs=2 / count)
+    assert result.finite.all() and result.scores.shape == (2, 3)
 
 
 def test_regression_is_scored_by_its_squared_error():
     stream = BitFlipping((0, 1), period=200)
     ensemble = networks.perceptrons(20, (5,), 1, seeds=(0, 1))
-    still = torch.optim.SGD(ensemble.parameters(), lr=0.0)
-    found = run(ensemble, still, stream, tasks=2, loss=mse_loss, score=online.squared_error, progress=False)
+    frozen = torch.optim.SGD(ensemble.parameters(), lr=0.0)
+    result = run(ensemble, frozen, stream, tasks=2, loss=mse_loss, score=online.squared_error, progress=False)
     x, y = stream.task(1)
     for s in range(2):
         error = (ensemble.member(s)(x[:, s, 0]) - y[:, s, 0]).square().mean()
-        assert found.scores[s, 1].item() == pytest.approx(error.item(), rel=1e-5)
+        assert result.scores[s, 1].item() == pytest.approx(error.item(), rel=1e-5)
 
 
 @pytest.mark.parametrize("rule", RULES)
 def test_an_interrupted_run_goes_on_bit_for_bit(digits, tmp_path, rule):
-    stream, whole = setup(digits)
-    scores = run(whole, RULES[rule](whole), stream, tasks=6, progress=False).scores
+    stream, uninterrupted = setup(digits)
+    scores = run(uninterrupted, RULES[rule](uninterrupted), stream, tasks=6, progress=False).scores
     path = tmp_path / "run.pt"
     for tasks in (2, 6):  # two processes: nothing but the file is handed on
         _, ensemble = setup(digits)
-        found = run(ensemble, RULES[rule](ensemble), stream, tasks=tasks, progress=False, checkpoint=path, every=0.0)
-    assert torch.equal(found.scores, scores)
-    for mine, theirs in zip(ensemble.parameters(), whole.parameters(), strict=True):
+        result = run(ensemble, RULES[rule](ensemble), stream, tasks=tasks, progress=False, checkpoint=path, every=0.0)
+    assert torch.equal(result.scores, scores)
+    for mine, theirs in zip(ensemble.parameters(), uninterrupted.parameters(), strict=True):
         assert torch.equal(mine, theirs)
 
 
 def test_a_finished_run_is_read_from_its_checkpoint(digits, tmp_path):
     stream, ensemble = setup(digits)
     first = run(ensemble, RULES["sgd"](ensemble), stream, tasks=2, progress=False, checkpoint=tmp_path / "run.pt")
-    _, other = setup(digits)
-    again = run(other, RULES["sgd"](other), stream, tasks=2, progress=False, checkpoint=tmp_path / "run.pt")
+    _, untrained = setup(digits)
+    again = run(untrained, RULES["sgd"](untrained), stream, tasks=2, progress=False, checkpoint=tmp_path / "run.pt")
     assert torch.equal(again.scores, first.scores) and again.seconds == pytest.approx(first.seconds, abs=0.5)
     assert [path.name for path in tmp_path.iterdir()] == ["run.pt"]
 
@@ -155,12 +155,12 @@ def test_a_run_that_would_give_other_numbers_is_not_continued(digits, tmp_path, 
     if "pixels" in change:
         images = replace(digits, train=replace(digits.train, x=digits.train.x + change["pixels"]))
     stream = Permuted(images, (0, 1), **{"examples": 320, **change.get("stream", {})})
-    other = networks.perceptrons(64, change.get("hidden", (16, 16)), 10, seeds=(0, 1))
+    changed = networks.perceptrons(64, change.get("hidden", (16, 16)), 10, seeds=(0, 1))
     with torch.no_grad():
-        other.stacked[1].weight *= change.get("scale", 1.0)
-    rule = change.get("rule", RULES["sgd"])(other)
+        changed.stacked[1].weight *= change.get("scale", 1.0)
+    rule = change.get("rule", RULES["sgd"])(changed)
     with pytest.raises(ValueError, match=r"run\.pt' belongs to another run: .*" + re.escape(named)):
-        trained(stream, other, rule, path, tasks=3, **change.get("options", {}))
+        trained(stream, changed, rule, path, tasks=3, **change.get("options", {}))
     assert path.read_bytes() == before
     stream, same = setup(digits)
     assert torch.equal(trained(stream, same, RULES["sgd"](same), path).scores, first.scores)
@@ -181,26 +181,26 @@ def test_a_member_that_diverges_is_reported_and_hurts_no_other(digits):
     stream, ensemble = setup(digits)
     with torch.no_grad():
         ensemble.stacked[1].weight[0] *= 1e30
-    found = run(ensemble, RULES["sgd"](ensemble), stream, tasks=2, progress=False)
-    assert found.finite.tolist() == [False, True]
+    result = run(ensemble, RULES["sgd"](ensemble), stream, tasks=2, progress=False)
+    assert result.finite.tolist() == [False, True]
     _, alone = setup(digits)
-    assert torch.equal(run(alone, RULES["sgd"](alone), stream, tasks=2, progress=False).scores[1], found.scores[1])
+    assert torch.equal(run(alone, RULES["sgd"](alone), stream, tasks=2, progress=False).scores[1], result.scores[1])
 
 
 def test_first_and_last_are_means_over_tenths():
     scores = torch.arange(40.0).view(2, 20)
-    found = online.Online(scores, torch.tensor([True, True]), 1.0)
-    assert found.first().tolist() == [0.5, 20.5] and found.last().tolist() == [18.5, 38.5]
-    assert found.last(0.01).tolist() == [19.0, 39.0]
+    result = online.Online(scores, torch.tensor([True, True]), 1.0)
+    assert result.first().tolist() == [0.5, 20.5] and result.last().tolist() == [18.5, 38.5]
+    assert result.last(0.01).tolist() == [19.0, 39.0]
     with pytest.raises(ValueError, match="share = 0"):
-        found.first(0.0)
+        result.first(0.0)
 
 
 def test_members_and_seeds_must_agree(digits):
     stream, _ = setup(digits)
-    _, other = setup(digits, (0, 1, 2))
+    _, larger = setup(digits, (0, 1, 2))
     with pytest.raises(ValueError, match="the ensemble has 3 members, but the stream has 2 seeds"):
-        run(other, RULES["sgd"](other), stream, tasks=1, progress=False)
+        run(larger, RULES["sgd"](larger), stream, tasks=1, progress=False)
 
 
 def test_networks_are_he_uniform():

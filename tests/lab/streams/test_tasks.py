@@ -36,11 +36,11 @@ def test_a_task_permutes_pixels_and_labels_once_for_all_images(tiny):
     stream = Permuted(tiny, (0, 1), batch_size=1)
     for number, member in itertools.product(range(5), range(2)):
         x, y = stream.task(number)
-        found, labels = raw(tiny, x[:, member, 0]), y[:, member, 0]
-        image = found[:, 0] // 4
+        pixels, labels = raw(tiny, x[:, member, 0]), y[:, member, 0]
+        image = pixels[:, 0] // 4
         assert sorted(image.tolist()) == [0, 1, 2, 3]  # train and test, each once
-        assert all(len(set((row % 4).tolist())) == 4 for row in found)
-        assert len({tuple((row % 4).tolist()) for row in found}) == 1  # one pixel permutation for the task
+        assert all(len(set((row % 4).tolist())) == 4 for row in pixels)
+        assert len({tuple((row % 4).tolist()) for row in pixels}) == 1  # one pixel permutation for the task
         assert sorted(labels.tolist()) == [0, 1, 2, 3]
         names = dict(zip(image.tolist(), labels.tolist(), strict=True))
         assert sorted(names) == [0, 1, 2, 3]
@@ -50,9 +50,9 @@ def test_permutations_differ_between_tasks_and_members(digits):
     stream = Permuted(digits, (0, 1))
     mean_image = {n: stream.task(n)[0].mean((0, 2)) for n in range(3)}  # the order of the images does not matter to it
     pictures = [mean_image[n][s] for n in range(3) for s in range(2)]
-    for one, other in itertools.combinations(pictures, 2):
-        assert (one - other).abs().max() > 0.5
-        torch.testing.assert_close(one.sort().values, other.sort().values, rtol=0, atol=0.02)
+    for first, second in itertools.combinations(pictures, 2):
+        assert (first - second).abs().max() > 0.5
+        torch.testing.assert_close(first.sort().values, second.sort().values, rtol=0, atol=0.02)
 
 
 def test_labels_stay_where_only_pixels_are_permuted(tiny):
@@ -110,13 +110,13 @@ def test_the_target_counts_agreeing_bits():
 
 
 def test_the_target_does_not_change_with_the_task():
-    whole = BitFlipping((0,), inputs=4, slow=2, period=200, hidden=10)
-    seen = {}
+    stream = BitFlipping((0,), inputs=4, slow=2, period=200, hidden=10)
+    targets = {}
     for number in range(20):
-        x, y = whole.task(number)
+        x, y = stream.task(number)
         for bits, target in zip(x[:, 0, 0].tolist(), y[:, 0, 0, 0].tolist(), strict=True):
-            assert seen.setdefault(tuple(bits), target) == target
-    assert len(seen) == 16
+            assert targets.setdefault(tuple(bits), target) == target
+    assert len(targets) == 16
 
 
 def test_bits_do_not_depend_on_company():

@@ -35,7 +35,7 @@ def test_it_is_the_rule_written_weight_by_weight(protect):
     lr, noise, decay, steps = 0.3, 0.05, 0.9, 4
     x, y = batches(2, steps)
     ours = several(2)
-    found = follow(ours, UtilityPerturbed(ours, lr, noise, protect=protect, decay=decay, seed=7), x, y)
+    followed = follow(ours, UtilityPerturbed(ours, lr, noise, protect=protect, decay=decay, seed=7), x, y)
 
     theirs = several(2)
     weights = list(theirs.parameters())
@@ -57,19 +57,19 @@ def test_it_is_the_rule_written_weight_by_weight(protect):
                     useless = 1 - torch.sigmoid(u[member] / (1 - decay ** (step + 1)) / best)
                     pull = lr * g[member] * (useless if protect else 1)
                     p[member] -= pull + noise * z[member] * useless
-    for mine, literal in zip(found, weights, strict=True):
+    for mine, literal in zip(followed, weights, strict=True):
         torch.testing.assert_close(mine, literal.detach(), rtol=1e-10, atol=1e-12)
 
 
 def test_members_do_not_see_each_other():
     x, y = batches(2, 5)
-    both = several(2)
-    together = follow(both, UtilityPerturbed(both, 0.3, 0.0, seed=0, protect=True), x, y)
+    pair = several(2)
+    together = follow(pair, UtilityPerturbed(pair, 0.3, 0.0, seed=0, protect=True), x, y)
     for member in range(2):
         alone = Ensemble([models.mlp(6, (5,), outputs=3, seed=member).double()])
-        one = slice(member, member + 1)
+        index = slice(member, member + 1)
         for single, stacked in zip(
-            follow(alone, UtilityPerturbed(alone, 0.3, 0.0, seed=0, protect=True), x[:, one], y[:, one]),
+            follow(alone, UtilityPerturbed(alone, 0.3, 0.0, seed=0, protect=True), x[:, index], y[:, index]),
             together,
             strict=True,
         ):

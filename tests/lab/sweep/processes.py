@@ -31,7 +31,7 @@ SAVE_OFTEN = "from lossnav.lab.experiment import running\nrunning._SAVE_EVERY = 
 
 def numbers(record: records.Record) -> list[dict]:
     """Return what a record holds, without the time that it took."""
-    return [{key: value for key, value in one.items() if key != "seconds"} for one in record.results]
+    return [{key: value for key, value in result.items() if key != "seconds"} for result in record.results]
 
 
 _alone: dict[str, list[dict]] = {}
@@ -47,7 +47,7 @@ def alone(one: Experiment) -> list[dict]:
 
 def words_of(wanted: list[Experiment], folder: Path, *words: str) -> list[str]:
     """Return the command of a sweep over seeds."""
-    seeds = [str(one.seed) for one in wanted if isinstance(one.seed, int)]
+    seeds = [str(run.seed) for run in wanted if isinstance(run.seed, int)]
     many = ["--seeds", ",".join(seeds)] if seeds else []
     return ["sweep", *shlex.split(wanted[0].command())[2:], *many, "--output", str(folder), "--quiet", *words]
 
@@ -69,21 +69,21 @@ def start_script(folder: Path) -> subprocess.Popen:
 
 def wait_for(what, process: subprocess.Popen | Running | None = None):
     deadline = time.monotonic() + PATIENCE
-    while not (found := what()):
+    while not (result := what()):
         assert time.monotonic() < deadline, "it did not happen in time"
         assert process is None or process.poll() is None, f"it ended: {process.wait()}"
         time.sleep(0.02)
-    return found
+    return result
 
 
 def workers_of(driver: int) -> list[int]:
     """Return the worker processes of a sweep; the resource tracker is none."""
-    found, own = [], _command(driver)
+    workers, own = [], _command(driver)
     for child in Path(f"/proc/{driver}/task/{driver}/children").read_text().split():
         line = _command(int(child))
         if "multiprocessing.spawn" in line or ("forkserver" in line and line == own):
-            found.append(int(child))
-    return found
+            workers.append(int(child))
+    return workers
 
 
 def _command(process: int) -> str:

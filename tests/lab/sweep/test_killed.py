@@ -56,18 +56,18 @@ def test_what_is_killed_goes_on_and_repeats_nothing(tmp_path, kind, victim):
     if victim == "driver":
         process.wait()
         wait_for(lambda: not any(map(alive, workers)))  # they do not stay behind
-        kept = {path: path.stat().st_mtime_ns for path in runs.glob("*.json")}
+        written = {path: path.stat().st_mtime_ns for path in runs.glob("*.json")}
         begun = {marked(path) for path in states.glob("*.pt")}
         process = start(wanted, runs, *words)
     done = process.wait()
     assert done.returncode == 0 and "0 failed" in done.stdout, done.stderr
-    for one in wanted:
-        path = runs / f"{one.key()}.json"
-        found = records.load(path)
-        assert numbers(found) == alone(one)
+    for run in wanted:
+        path = runs / f"{run.key()}.json"
+        record = records.load(path)
+        assert numbers(record) == alone(run)
         if victim == "driver":
-            assert path not in kept or path.stat().st_mtime_ns == kept[path]
-            assert (found.results[0]["seconds"] > 100) == (one.begun().key() in begun and path not in kept)
+            assert path not in written or path.stat().st_mtime_ns == written[path]
+            assert (record.results[0]["seconds"] > 100) == (run.begun().key() in begun and path not in written)
 
 
 def test_a_dask_cluster_survives_a_killed_worker(tmp_path, cluster):
@@ -79,8 +79,8 @@ def test_a_dask_cluster_survives_a_killed_worker(tmp_path, cluster):
         os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
     done = process.wait()
     assert done.returncode == 0 and "4 runs now, 0 before, 0 failed" in done.stdout, done.stderr
-    for one in EPOCHS:
-        assert numbers(records.load(tmp_path / f"{one.key()}.json")) == alone(one)
+    for run in EPOCHS:
+        assert numbers(records.load(tmp_path / f"{run.key()}.json")) == alone(run)
 
 
 def test_workers_leave_with_a_driver_that_is_killed_at_once(tmp_path):

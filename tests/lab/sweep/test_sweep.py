@@ -18,9 +18,9 @@ SMALL = {"data": "digits", "model_options": {"hidden": [8]}, "train_size": 200, 
 def test_a_grid_is_the_product_with_seeds_and_nested_options():
     axes = {"optimizer": ["belief", "ballistic"], "option.eps": [1e-8, 1e-4], "lr": [0.1]}
     runs = sweep.grid(axes, seeds=[3, 5], base={**SMALL, "options": {"bias_correction": True}})
-    found = [(run.optimizer, run.options["eps"], run.lr, run.seed) for run in runs]
+    settings = [(run.optimizer, run.options["eps"], run.lr, run.seed) for run in runs]
     rules = ("belief", "ballistic")
-    assert found == [(rule, eps, 0.1, seed) for rule in rules for eps in (1e-8, 1e-4) for seed in (3, 5)]
+    assert settings == [(rule, eps, 0.1, seed) for rule in rules for eps in (1e-8, 1e-4) for seed in (3, 5)]
     assert all(run.options["bias_correction"] and run.train_size == 200 for run in runs)
 
 
@@ -122,8 +122,8 @@ def test_a_longer_sweep_goes_on_from_the_checkpoints_of_a_shorter_one_and_not_th
     content = archive.load(state)  # a mark that only a run that reads this file can carry on
     content.get("history", content)["seconds"] = [5000.0] * 3 if "history" in content else 5000.0
     archive.save(state, content)
-    (found,) = sweep.run([long], tmp_path, workers=1, checkpoints=tmp_path / "states")
-    assert numbers(found.record) == alone(long) and found.record.results[0]["seconds"] > 1000
+    (resumed,) = sweep.run([long], tmp_path, workers=1, checkpoints=tmp_path / "states")
+    assert numbers(resumed.record) == alone(long) and resumed.record.results[0]["seconds"] > 1000
     with pytest.raises(ValueError, match=rf"{length} = 3 and 5 of the same experiment would share one checkpoint"):
         sweep.run([short, long], tmp_path, checkpoints=tmp_path / "states")
     other = Experiment.of({**SMALL, "seed": 1})
@@ -146,8 +146,8 @@ def test_a_disk_that_is_full_for_records_ends_the_sweep_and_keeps_what_was_writt
 def test_a_disk_that_is_full_for_checkpoints_is_an_error_of_each_run(tmp_path):
     wanted = sweep.grid({}, seeds=[0, 1], base=SMALL)
     with full_disk(3000):
-        found = list(sweep.run(wanted, tmp_path, workers=1, checkpoints=tmp_path / "states"))
-    assert all(one.record is None and "states" in one.error for one in found), found
+        finished = list(sweep.run(wanted, tmp_path, workers=1, checkpoints=tmp_path / "states"))
+    assert all(entry.record is None and "states" in entry.error for entry in finished), finished
     assert [path.name for path in (tmp_path / "states").iterdir()] == [".lock"]
 
 

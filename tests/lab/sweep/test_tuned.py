@@ -33,11 +33,11 @@ def test_an_experiment_is_the_loop_called_directly_bit_for_bit(name):
     """The chapter calls the loop, the studies name the same thing by settings."""
     contender = CONTENDERS[name]
     middle = {key: float(np.sqrt(low * high)) for key, (low, high) in contender.space.items()}
-    one = Experiment(**BASE, **contender.chosen(middle), tasks=2, seed=(3, 4))
+    wanted = Experiment(**BASE, **contender.chosen(middle), tasks=2, seed=(3, 4))
     ensemble = networks.perceptrons(64, (16,), 10, seeds=(3, 4))
     stream = continual.Permuted(data.load("digits"), (3, 4), examples=160)
     now = continual.run(ensemble, contender.build(ensemble, middle, 3), stream, tasks=2, progress=False)
-    results = experiment.run(one).results
+    results = experiment.run(wanted).results
     assert [entry["scores"] for entry in results] == now.scores.tolist()
     assert [entry["seed"] for entry in results] == [3, 4]
 
@@ -54,13 +54,13 @@ def test_settings_cover_every_range_evenly(name):
 
 def test_the_best_setting_of_an_equal_budget_is_judged_on_fresh_seeds(tmp_path):
     asked = plan()
-    for name, found in compare(asked, tmp_path, workers=1).items():
-        means = [np.mean([entry["scores"] for entry in trial.results]) for (trial,) in found.trials]
-        assert found.scores == pytest.approx(means) and found.best == int(np.argmax(means))
-        assert [trial.seeds for (trial,) in found.trials] == [[0, 1]] * 4
-        (judged,) = found.judged
+    for name, tuned in compare(asked, tmp_path, workers=1).items():
+        means = [np.mean([entry["scores"] for entry in trial.results]) for (trial,) in tuned.trials]
+        assert tuned.scores == pytest.approx(means) and tuned.best == int(np.argmax(means))
+        assert [trial.seeds for (trial,) in tuned.trials] == [[0, 1]] * 4
+        (judged,) = tuned.judged
         assert judged.seeds == [7, 8, 9] and [len(entry["scores"]) for entry in judged.results] == [6] * 3
-        again = experiment.run(replace(asked.trials[name][found.best], seed=(7, 8, 9)))
+        again = experiment.run(replace(asked.trials[name][tuned.best], seed=(7, 8, 9)))
         assert [entry["scores"] for entry in again.results] == [entry["scores"] for entry in judged.results]
 
 
@@ -69,18 +69,18 @@ def test_epochs_are_tuned_in_the_same_way_and_never_on_the_test_images(tmp_path)
     base = {"data": "digits", "model_options": {"hidden": [8]}, "train_size": 300, "test_size": 100}
     trials = {rule: [Experiment(**base, optimizer=rule, lr=lr) for lr in (1e-3, 1e-1)] for rule in ("sgd", "ballistic")}
     asked = Comparison(trials, tuning_seeds=[0, 1], seeds=[5], tuning={"validation": 200})
-    found = compare(asked, tmp_path, workers=1)
+    by_rule = compare(asked, tmp_path, workers=1)
     digits = data.load("digits")
     assert digits.train.x.shape[0] - 200 > 300
-    for rule, tuned in found.items():
+    for rule, tuned in by_rule.items():
         assert [[trial.config["validation"] for trial in seeds] for seeds in tuned.trials] == [[200] * 2] * 2
         assert tuned.judged[0].config["validation"] is None and tuned.judged[0].seeds == [5]
         last = [np.mean([trial.results[0]["test_accuracy"][-1] for trial in seeds]) for seeds in tuned.trials]
-        assert tuned.best == int(np.argmax(last)) and found[rule].scores == pytest.approx(last)
+        assert tuned.best == int(np.argmax(last)) and by_rule[rule].scores == pytest.approx(last)
 
 
 def test_an_interrupted_comparison_goes_on_and_repeats_nothing(tmp_path, monkeypatch):
-    whole = compare(plan(), tmp_path / "whole", workers=1)
+    full = compare(plan(), tmp_path / "whole", workers=1)
     calls, limit, real = [], 7, experiment.run
 
     def counted(*arguments, **options):
@@ -95,15 +95,15 @@ def test_an_interrupted_comparison_goes_on_and_repeats_nothing(tmp_path, monkeyp
     assert len(list((tmp_path / "runs").glob("*.json"))) == 7
     limit = 100
     again = compare(plan(), tmp_path / "runs", workers=1)
-    assert {name: one.scores for name, one in again.items()} == {name: one.scores for name, one in whole.items()}
+    assert {name: tuned.scores for name, tuned in again.items()} == {name: tuned.scores for name, tuned in full.items()}
     assert len(calls) == 7 + 1 + 3  # of ten runs, seven were there; the eighth was begun twice
 
 
 def test_a_setting_that_diverges_is_not_the_best(tmp_path):
     wild = {"wild": Contender("wild", "sgd", {"lr": (1e-2, 1e12)})}
-    found = compare(plan(["wild"], rules=wild), tmp_path, workers=1)["wild"]
-    assert None in found.scores
-    assert found.judged[0].config["lr"] < 100 and all(entry["finite"] for entry in found.judged[0].results)
+    tuned = compare(plan(["wild"], rules=wild), tmp_path, workers=1)["wild"]
+    assert None in tuned.scores
+    assert tuned.judged[0].config["lr"] < 100 and all(entry["finite"] for entry in tuned.judged[0].results)
     hopeless = {"hopeless": Contender("hopeless", "sgd", {"lr": (1e20, 1e22)})}
     with pytest.raises(RuntimeError, match="all 4 settings of 'hopeless' diverged"):
         compare(plan(["hopeless"], rules=hopeless), tmp_path, workers=1)

@@ -69,15 +69,15 @@ def test_channels_last_in_float32_is_the_same_run(digits):
     """With SGD: Adam's first steps are ±lr whatever the gradient's size, so they magnify how sums are rounded."""
     options = {"rule": torch.optim.SGD, "lr": 0.05, "precision": "float32"}
     plain, first = train(digits, memory_format="contiguous", **options)
-    other, second = train(digits, memory_format="channels_last", **options)
-    assert other[2].weight.is_contiguous(memory_format=torch.channels_last) and plain[2].weight.is_contiguous()
+    reordered, second = train(digits, memory_format="channels_last", **options)
+    assert reordered[2].weight.is_contiguous(memory_format=torch.channels_last) and plain[2].weight.is_contiguous()
     assert first.step_loss == pytest.approx(second.step_loss, rel=1e-3)
     assert (second.settings["precision"], second.settings["memory_format"]) == ("float32", "channels_last")
-    optimizer = torch.optim.SGD(other.parameters(), lr=0.05)
+    optimizer = torch.optim.SGD(reordered.parameters(), lr=0.05)
     again = training.train(
-        other, digits, optimizer, epochs=1, seed=0, progress=False, device="cpu", memory_format="contiguous"
+        reordered, digits, optimizer, epochs=1, seed=0, progress=False, device="cpu", memory_format="contiguous"
     )
-    assert again.settings["memory_format"] == "contiguous" and other[2].weight.is_contiguous()
+    assert again.settings["memory_format"] == "contiguous" and reordered[2].weight.is_contiguous()
 
 
 def test_convolutions_of_two_and_of_three_dimensions_in_one_model(digits):
@@ -99,11 +99,11 @@ def test_convolutions_of_two_and_of_three_dimensions_in_one_model(digits):
 @pytest.mark.slow
 def test_bfloat16_products_keep_weights_gradients_and_accuracy(digits):
     """Products round to 8 bits, 0.4 %: the losses differ by about that, and the accuracy by less than over seeds."""
-    seen = set()
+    dtypes = set()
 
     class Watching(torch.optim.Adam):
         def step(self, closure=None):
-            seen.update((p.dtype, p.grad.dtype) for group in self.param_groups for p in group["params"])
+            dtypes.update((p.dtype, p.grad.dtype) for group in self.param_groups for p in group["params"])
             return super().step(closure)
 
     model = network(0)
@@ -111,12 +111,12 @@ def test_bfloat16_products_keep_weights_gradients_and_accuracy(digits):
     history = training.train(
         model, digits, optimizer, epochs=4, batch_size=50, seed=0, progress=False, device="cpu", precision="bfloat16"
     )
-    assert seen == {(torch.float32, torch.float32)}
+    assert dtypes == {(torch.float32, torch.float32)}
     _, exact = train(digits, precision="float32")
     assert history.step_loss != exact.step_loss
     assert history.step_loss[:8] == pytest.approx(exact.step_loss[:8], rel=0.02)
-    others = [train(digits, seed, precision="float32")[1].test_accuracy[-1] for seed in (1, 2, 3)]
-    spread = max([*others, exact.test_accuracy[-1]]) - min([*others, exact.test_accuracy[-1]])
+    accuracies = [train(digits, seed, precision="float32")[1].test_accuracy[-1] for seed in (1, 2, 3)]
+    spread = max([*accuracies, exact.test_accuracy[-1]]) - min([*accuracies, exact.test_accuracy[-1]])
     assert abs(history.test_accuracy[-1] - exact.test_accuracy[-1]) <= max(spread, 0.02)
 
 
@@ -133,7 +133,7 @@ def test_products_in_bfloat16_use_the_weights_of_this_step(digits):
 def test_compiled_training_is_the_same_run(digits):
     """Through the compiler of the machine; all batches are of one size, so that it has one graph to compile."""
     need_torchs_compiler()
-    whole = digits.head(384, 200)
+    subset = digits.head(384, 200)
     small = nn.Sequential(nn.Flatten(), nn.Linear(64, 16), nn.ReLU(), nn.Linear(16, 10))
     state = {name: value.clone() for name, value in small.state_dict().items()}
     curves = []
@@ -141,7 +141,7 @@ def test_compiled_training_is_the_same_run(digits):
         small.load_state_dict(state)
         optimizer = torch.optim.SGD(small.parameters(), lr=0.1)
         history = training.train(
-            small, whole, optimizer, epochs=2, batch_size=64, seed=0, progress=False, device="cpu", compile=compiled
+            small, subset, optimizer, epochs=2, batch_size=64, seed=0, progress=False, device="cpu", compile=compiled
         )
         curves.append(history)
     assert curves[1].step_loss == pytest.approx(curves[0].step_loss, rel=1e-4)

@@ -32,29 +32,29 @@ def train(digits, *, make=None, epochs=2, seed=0, precision="float32", **options
 
 
 def test_data_and_order_stay_on_the_device(digits):
-    there = digits.to(DEVICE)
-    x, y = there.train.batch(torch.arange(5, device=DEVICE))
-    assert x.device.type == y.device.type == there.train.x.device.type == torch.device(DEVICE).type
+    on_device = digits.to(DEVICE)
+    x, y = on_device.train.batch(torch.arange(5, device=DEVICE))
+    assert x.device.type == y.device.type == on_device.train.x.device.type == torch.device(DEVICE).type
     assert torch.allclose(x.cpu(), digits.train.batch(torch.arange(5))[0], atol=1e-6)
 
 
 def test_a_step_of_a_network_is_that_of_the_cpu(digits, monkeypatch):
     """One step in float32: longer runs see their examples in the device's own order, and drift apart by rounding."""
     monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", False)  # torch's default rounds to 10 bits there
-    found = []
+    moves = []
     for place in ("cpu", DEVICE):
         model = models.cnn(1, 8, 10, seed=0).to(place)
         optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-        whole = digits.head(64, 10)
+        subset = digits.head(64, 10)
         with torch.no_grad():
             before = [p.clone().cpu() for p in model.parameters()]
         training.train(
-            model, whole, optimizer, epochs=1, batch_size=64, seed=0, progress=False, device=place,
+            model, subset, optimizer, epochs=1, batch_size=64, seed=0, progress=False, device=place,
             precision="float32",
         )  # fmt: skip
-        found.append([(p.detach().cpu() - b) for p, b in zip(model.parameters(), before, strict=True)])
-    for one, other in zip(*found, strict=True):
-        assert torch.allclose(one, other, rtol=1e-3, atol=1e-6)
+        moves.append([(p.detach().cpu() - b) for p, b in zip(model.parameters(), before, strict=True)])
+    for on_cpu, on_device in zip(*moves, strict=True):
+        assert torch.allclose(on_cpu, on_device, rtol=1e-3, atol=1e-6)
 
 
 def test_compiled_runs_give_the_curve_of_eager_ones(digits):

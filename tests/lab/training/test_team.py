@@ -38,14 +38,14 @@ def test_two_processes_give_the_curve_of_one(tmp_path):
     pair = fresh.team(SCRIPT, tmp_path / "b")
     assert [process.returncode for process in pair] == [0, 0], pair
     names = ("a-alone.pt", "b-0.pt", "b-1.pt")
-    one, first, second = (torch.load(tmp_path / name, weights_only=True) for name in names)
-    assert (one["processes"], first["processes"], second["processes"]) == (1, 2, 2)
+    single, first, second = (torch.load(tmp_path / name, weights_only=True) for name in names)
+    assert (single["processes"], first["processes"], second["processes"]) == (1, 2, 2)
     assert torch.equal(first["weights"], second["weights"])
     for key in ("steps", "train", "test", "accuracy"):
         assert first[key] == second[key]
-        assert first[key] == pytest.approx(one[key], rel=1e-4, abs=1e-6), key
+        assert first[key] == pytest.approx(single[key], rel=1e-4, abs=1e-6), key
     assert len(first["steps"]) == 57
-    torch.testing.assert_close(first["weights"], one["weights"], rtol=1e-3, atol=1e-5)
+    torch.testing.assert_close(first["weights"], single["weights"], rtol=1e-3, atol=1e-5)
     assert [process.stderr.count(" 0/19 ") for process in (alone, *pair)] == [1, 1, 0]  # one process shows the bar
 
 

@@ -158,16 +158,16 @@ def test_a_late_divergence_goes_back_to_the_last_check(digits):
     assert len(caught.value.history.step_loss) == 181
 
     index = torch.randperm(1437, generator=torch.Generator().manual_seed(0))[:500]
-    other = momentum(twin)
+    twin_optimizer = momentum(twin)
     for batch in index.split(5):
         x, y = digits.train.batch(batch)
-        other.zero_grad()
+        twin_optimizer.zero_grad()
         nn.functional.cross_entropy(twin(x), y).backward()
         nn.utils.clip_grad_norm_(twin.parameters(), 5.0)
-        other.step()
+        twin_optimizer.step()
     assert torch.equal(weights(model), weights(twin))
     for p, q in zip(model.parameters(), twin.parameters(), strict=True):
-        assert torch.equal(optimizer.state[p]["momentum_buffer"], other.state[q]["momentum_buffer"])
+        assert torch.equal(optimizer.state[p]["momentum_buffer"], twin_optimizer.state[q]["momentum_buffer"])
 
 
 def test_weights_that_overflow_in_the_last_step_are_noticed(digits):
@@ -212,8 +212,8 @@ def test_empty_splits_are_named(digits):
 
 
 def test_one_example_one_class_and_a_batch_that_is_larger_than_the_split(digits):
-    one = digits.head(1, 1)
-    history = run(small(), one, batch_size=10**6)
+    single = digits.head(1, 1)
+    history = run(small(), single, batch_size=10**6)
     assert len(history.step_loss) == 2 and history.train_loss == history.step_loss
     model = models.mlp(64, (8,), 1, seed=0)
     alone = replace(digits, train=replace(digits.train, y=torch.zeros_like(digits.train.y)))

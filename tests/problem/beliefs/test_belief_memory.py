@@ -61,8 +61,8 @@ def test_kernels_have_the_shares_that_are_claimed(case: tuple[float, ...]) -> No
     assert past / (past + future) == pytest.approx(memory.causal_fraction, rel=1e-6)
     root = math.sqrt(memory.gamma**2 + 4 * memory.stiffness)
     assert memory.causal_fraction == pytest.approx((1 + memory.gamma / root) / 2, rel=1e-12)
-    whole, _ = scipy.integrate.quad(memory.average, 0, 60 / memory.rate, limit=400)
-    assert whole == pytest.approx(memory.gain, rel=1e-6)
+    integral, _ = scipy.integrate.quad(memory.average, 0, 60 / memory.rate, limit=400)
+    assert integral == pytest.approx(memory.gain, rel=1e-6)
     assert float(memory.average(-0.1)) == 0.0
 
 

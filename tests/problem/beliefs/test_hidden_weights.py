@@ -13,9 +13,9 @@ G = np.array([0.5, -1.0, 2.0])
 
 
 def test_runs_are_seeded_and_at_steady_state_from_the_first_row() -> None:
-    one, two = (belief.simulate(H, G, steps=3, particles=4, seed=7) for _ in range(2))
-    np.testing.assert_array_equal(one.positions, two.positions)
-    assert not np.allclose(one.positions, belief.simulate(H, G, steps=3, particles=4, seed=8).positions)
+    first, second = (belief.simulate(H, G, steps=3, particles=4, seed=7) for _ in range(2))
+    np.testing.assert_array_equal(first.positions, second.positions)
+    assert not np.allclose(first.positions, belief.simulate(H, G, steps=3, particles=4, seed=8).positions)
     run = belief.simulate(H, G, noise=0.3, dt=2.0, steps=5, particles=20_000, seed=0)
     for row in run.positions:
         np.testing.assert_allclose(row.var(axis=0), 0.3 / np.diag(H), rtol=0.05)
@@ -43,12 +43,12 @@ def test_increments_do_not_show_the_curvature() -> None:
 @pytest.mark.parametrize("window", [1, 10, 200])
 def test_averages_over_a_window_lose_the_curvature(window: int) -> None:
     run = belief.simulate(H, G, noise=0.4, tau=0.5, dt=0.02, steps=2000, particles=400, seed=4)
-    found = np.diag(run.averaged_covariance(window))
+    variances = np.diag(run.averaged_covariance(window))
     if window == 1:
-        np.testing.assert_allclose(found, 0.4 * np.diag(H), rtol=0.05)
+        np.testing.assert_allclose(variances, 0.4 * np.diag(H), rtol=0.05)
         return
     expected = belief.averaged_variance(np.diag(H), window * 0.02, noise=0.4, tau=0.5)
-    np.testing.assert_allclose(found, expected, rtol=0.06)
+    np.testing.assert_allclose(variances, expected, rtol=0.06)
 
 
 def test_variance_of_an_average_is_the_integral_of_the_autocorrelation() -> None:

@@ -76,12 +76,12 @@ def test_optimism_is_where_the_direct_hessian_loses_its_sign() -> None:
         d = np.diff(np.eye(count + 1), axis=0) / h
         mid = (np.eye(count + 1)[:-1] + np.eye(count + 1)[1:]) / 2
         slide, slip = d + gamma / 2 * mid, d + (decay + gamma / 2) * mid
-        both = mid.T @ mid
-        theta = slide.T @ slide / eta + k * c * v * both
-        mean = weight * (slip.T @ slip / sigma**2 + both / noise**2)
-        whole = np.block([[theta, k * both], [k * both, mean]]) * h
+        gram = mid.T @ mid
+        theta = slide.T @ slide / eta + k * c * v * gram
+        mean = weight * (slip.T @ slip / sigma**2 + gram / noise**2)
+        hessian = np.block([[theta, k * gram], [k * gram, mean]]) * h
         keep = np.r_[1 : count + 1, count + 2 : 2 * count + 2]
-        return float(np.linalg.eigvalsh(whole[np.ix_(keep, keep)])[0])
+        return float(np.linalg.eigvalsh(hessian[np.ix_(keep, keep)])[0])
 
     for gamma, decay in ((0.3, 0.0), (0.6, 0.25)):
 
@@ -168,28 +168,28 @@ def test_resting_places_balance_the_equations() -> None:
 
 def test_rules_agree_with_the_displacement_of_a_known_quadratic() -> None:
     """Beliefs that never change are a loss known for sure: the finite rule is Eq. 6 with g = m and H = cV."""
-    one, dt = model(), 0.7
+    beliefs, dt = model(), 0.7
     for v in (0.0, 0.4, 30.0):
         known = ln.update(ln.Objective(2.0, 0.8, 0.5), [0.9], [[1.3 * v]], dt)[0]
-        assert float(one.step(0.9, v, dt, rule="finite")) == pytest.approx(known, rel=1e-12)
-    short = one.step(np.array([0.9]), np.array([0.4]), 1e-6) / one.step([0.9], [0.4], 1e-6, rule="finite")
+        assert float(beliefs.step(0.9, v, dt, rule="finite")) == pytest.approx(known, rel=1e-12)
+    short = beliefs.step(np.array([0.9]), np.array([0.4]), 1e-6) / beliefs.step([0.9], [0.4], 1e-6, rule="finite")
     assert short[0] == pytest.approx(1.0, abs=1e-6)
-    ballistic = one.step(0.9, 0.4, 0.1, rule="ballistic")
+    ballistic = beliefs.step(0.9, 0.4, 0.1, rule="ballistic")
     assert float(ballistic) == pytest.approx(-math.sqrt(1.6 / (1.3 * 0.4)) * 0.09, rel=1e-12)
     assert float(model(gamma=1e-9).step(0.9, 0.4, 0.1)) == pytest.approx(float(ballistic), rel=1e-8)
     for variance, rule in ((-1.0, "discounted"), (0.0, "ballistic")):
         with pytest.raises(ValueError, match="variance = "):
-            one.step(0.9, variance, 0.1, rule=rule)
+            beliefs.step(0.9, variance, 0.1, rule=rule)
     with pytest.raises(ValueError, match="rule = "):
-        one.step(0.9, 1.0, 0.1, rule="adam")
+        beliefs.step(0.9, 1.0, 0.1, rule="adam")
 
 
 def test_dictionary_of_adam() -> None:
     """The believed step is torch's Adam with these settings, ε apart, whatever decay and gains the beliefs have."""
     dt, rng = 0.3, np.random.default_rng(3)
-    one = model(gamma=1e-9, mean=Prior(0.1, 0.8), variance=Prior(0.2, 0.1), observation=Simplified(1.0, 1.0))
-    settings = belief.adam(one, dt)
-    first, second = one.memories(dt)
+    beliefs = model(gamma=1e-9, mean=Prior(0.1, 0.8), variance=Prior(0.2, 0.1), observation=Simplified(1.0, 1.0))
+    settings = belief.adam(beliefs, dt)
+    first, second = beliefs.memories(dt)
     assert first.gain < 0.999 and second.gain < 0.5
     g = rng.normal(0.5, 1.0, size=300)
     m, v = first.filter(g), second.filter(g**2)
@@ -202,31 +202,31 @@ def test_dictionary_of_adam() -> None:
         path.append(weight.item())
     n = np.arange(1, 301)
     corrected = (1 - settings["betas"][0] ** n), (1 - settings["betas"][1] ** n)
-    believed = np.cumsum([float(one.step(a / x, b / y, dt)) for a, b, x, y in zip(m, v, *corrected, strict=True)])
+    believed = np.cumsum([float(beliefs.step(a / x, b / y, dt)) for a, b, x, y in zip(m, v, *corrected, strict=True)])
     np.testing.assert_allclose(path, believed, rtol=1e-6)
 
 
 def test_epsilon_of_the_dictionary_is_the_discount() -> None:
     """lr/(√(v+ε²)+ε) is the discounted step to the last digit; Adam's lr/(√v+ε) meets it for large v."""
-    one, dt = model(variance=Prior(0.2, 0.4)), 0.3
-    settings, (_, second) = belief.adam(one, dt), one.memories(dt)
+    beliefs, dt = model(variance=Prior(0.2, 0.4)), 0.3
+    settings, (_, second) = belief.adam(beliefs, dt), beliefs.memories(dt)
     v = np.geomspace(1e-4, 1e6, 11)
     exact = settings["lr"] / (np.sqrt(v + settings["eps"] ** 2) + settings["eps"])
-    first_gain = one.memories(dt)[0].gain
-    np.testing.assert_allclose(exact, [-float(one.step(first_gain, second.gain * x, dt)) for x in v], rtol=1e-12)
+    first_gain = beliefs.memories(dt)[0].gain
+    np.testing.assert_allclose(exact, [-float(beliefs.step(first_gain, second.gain * x, dt)) for x in v], rtol=1e-12)
     assert settings["lr"] / (math.sqrt(v[-1]) + settings["eps"]) == pytest.approx(exact[-1], rel=1e-6)
 
 
 def test_second_variation_at_rest_agrees_with_differences_of_the_cost() -> None:
     for kind in (Exact(), Simplified(0.4, 0.6)):
-        one = model(observation=kind)
+        beliefs = model(observation=kind)
         data = (1.4,) if isinstance(kind, Exact) else (1.4, 0.5)
         x, step = np.array([-0.4, 0.9, 0.6]), 1e-4
 
-        def potential(y: np.ndarray, one=one, data=data) -> float:
-            still = float(one.cost_rate(y, np.zeros(3), *data))
-            prior = one.weight * (float(one.mean.cost(y[1], 0.0)) + float(one.variance.cost(y[2], 0.0)))
-            return still - prior
+        def potential(y: np.ndarray, beliefs=beliefs, data=data) -> float:
+            at_rest = float(beliefs.cost_rate(y, np.zeros(3), *data))
+            prior = beliefs.weight * (float(beliefs.mean.cost(y[1], 0.0)) + float(beliefs.variance.cost(y[2], 0.0)))
+            return at_rest - prior
 
         e = step * np.eye(3)
         numeric = [
@@ -237,7 +237,7 @@ def test_second_variation_at_rest_agrees_with_differences_of_the_cost() -> None:
             ]
             for a in e
         ]
-        np.testing.assert_allclose(one.second_derivative(x, *data), numeric, atol=1e-5)
+        np.testing.assert_allclose(beliefs.second_derivative(x, *data), numeric, atol=1e-5)
 
 
 @pytest.mark.parametrize(("decay", "stable"), [(0.5, True), (0.0, False)])
@@ -270,16 +270,16 @@ def test_rests_are_minima_where_the_discretised_cost_is_convex(decay: float, sta
 
 def test_the_law_near_a_rest_is_the_linearised_equation_of_motion() -> None:
     """ẋ = −R(x − x*) solves ẍ = γẋ + K(x − x*) if R² + γR = K, with K by differences; here R mixes all three."""
-    for one in (model(), model(mean=Prior(0.7, 1.1), variance=Prior(0.4, 0.5), gamma=1.5)):
-        path = belief.plan(one, 0.9, 0.7, gradient=0.6, square=1.1)
-        still, step = np.zeros(3), 1e-5
+    for beliefs in (model(), model(mean=Prior(0.7, 1.1), variance=Prior(0.4, 0.5), gamma=1.5)):
+        path = belief.plan(beliefs, 0.9, 0.7, gradient=0.6, square=1.1)
+        zero_velocity, step = np.zeros(3), 1e-5
 
-        def force(x: np.ndarray, one=one, still=still) -> np.ndarray:
-            return one.acceleration(x, still, 0.6, 1.1)
+        def force(x: np.ndarray, beliefs=beliefs, zero_velocity=zero_velocity) -> np.ndarray:
+            return beliefs.acceleration(x, zero_velocity, 0.6, 1.1)
 
         stiffness = np.stack([force(path.rest + step * e) - force(path.rest - step * e) for e in np.eye(3)], axis=1)
-        law = -riccati.local_value(one.objective(), one.loss(0.6, 1.1), path.rest).closed
-        np.testing.assert_allclose(law @ law + one.gamma * law, stiffness / (2 * step), rtol=1e-5, atol=1e-7)
+        law = -riccati.local_value(beliefs.objective(), beliefs.loss(0.6, 1.1), path.rest).closed
+        np.testing.assert_allclose(law @ law + beliefs.gamma * law, stiffness / (2 * step), rtol=1e-5, atol=1e-7)
         assert np.min(np.linalg.eigvals(law).real) > 0
         later = 1.2 * path.end  # and the plan obeys it beyond its mesh
         np.testing.assert_allclose(path.velocity(later), -law @ (path(later) - path.rest), rtol=1e-5)
@@ -287,22 +287,22 @@ def test_the_law_near_a_rest_is_the_linearised_equation_of_motion() -> None:
 
 def test_a_plan_is_a_trajectory_of_the_problem_that_the_beliefs_build() -> None:
     """J is the sum of what the beliefs cost, with slopes by differences; another solver finds the same path."""
-    one = model()
-    objective, loss, start = one.objective(), one.loss(0.6, 1.1), [0.0, 0.9, 0.7]
-    path = belief.plan(one, 0.9, 0.7, gradient=0.6, square=1.1, tol=1e-9)
-    other = ln.solve(one.objective(2.0), loss, start, method="bvp")
-    dated = belief.plan(one, 0.9, 0.7, gradient=0.6, square=1.1, horizon=2.0, tol=1e-9)
+    beliefs = model()
+    objective, loss, start = beliefs.objective(), beliefs.loss(0.6, 1.1), [0.0, 0.9, 0.7]
+    path = belief.plan(beliefs, 0.9, 0.7, gradient=0.6, square=1.1, tol=1e-9)
+    solved = ln.solve(beliefs.objective(2.0), loss, start, method="bvp")
+    dated = belief.plan(beliefs, 0.9, 0.7, gradient=0.6, square=1.1, horizon=2.0, tol=1e-9)
     t = np.linspace(0, 2, 9)
-    np.testing.assert_allclose(dated(t), other(t).T, atol=1e-7)
-    assert dated.action == pytest.approx(other.action, rel=1e-7)
+    np.testing.assert_allclose(dated(t), solved(t).T, atol=1e-7)
+    assert dated.action == pytest.approx(solved.action, rel=1e-7)
     rng = np.random.default_rng(0)
     x, v = np.array([0.3, 0.8, 0.9]) + 0.1 * rng.normal(size=(4, 3)), rng.normal(size=(4, 3))
-    np.testing.assert_allclose(objective.cost_rate(loss, x, v), one.cost_rate(x.T, v.T, 0.6, 1.1), rtol=1e-13)
+    np.testing.assert_allclose(objective.cost_rate(loss, x, v), beliefs.cost_rate(x.T, v.T, 0.6, 1.1), rtol=1e-13)
     step = 1e-5 * np.eye(3)
-    slopes = np.stack([(loss.value(x + e) - loss.value(x - e)) / 2e-5 for e in step], axis=-1)
-    bends = np.stack([(loss.gradient(x + e) - loss.gradient(x - e)) / 2e-5 for e in step], axis=-1)
-    np.testing.assert_allclose(loss.gradient(x), slopes, atol=1e-8)
-    np.testing.assert_allclose(loss.hessian(x), bends, atol=1e-8)
+    gradients = np.stack([(loss.value(x + e) - loss.value(x - e)) / 2e-5 for e in step], axis=-1)
+    hessians = np.stack([(loss.gradient(x + e) - loss.gradient(x - e)) / 2e-5 for e in step], axis=-1)
+    np.testing.assert_allclose(loss.gradient(x), gradients, atol=1e-8)
+    np.testing.assert_allclose(loss.hessian(x), hessians, atol=1e-8)
     assert path.trajectory.method == "timed" and path.trajectory.asymptote is path.rest
     assert np.isnan(model(observation=Exact()).loss(1.0).value([0.0, 1.0, -0.1]))
 
@@ -311,8 +311,8 @@ def test_a_plan_is_a_trajectory_of_the_problem_that_the_beliefs_build() -> None:
 def test_action_obeys_the_hamilton_jacobi_bellman_equation(eta: float) -> None:
     """γJ = k(L(x₀) − L(x*)) − ½|ẋ₀|²_M without drift: also for beliefs that take a hundred times 1/γ to change."""
     slow = Prior(0.0, 0.01)
-    one = model(eta=eta, gamma=1.0, mean=slow, variance=slow, observation=Simplified(0.1, 0.1))
-    path = belief.plan(one, 1.0, 1.0, gradient=1.5, square=1.2, tol=1e-8)
-    height = one.loss(1.5, 1.2)
+    beliefs = model(eta=eta, gamma=1.0, mean=slow, variance=slow, observation=Simplified(0.1, 0.1))
+    path = belief.plan(beliefs, 1.0, 1.0, gradient=1.5, square=1.2, tol=1e-8)
+    height = beliefs.loss(1.5, 1.2)
     gap = 0.8 * float(height.value(path(0.0)) - height.value(path.rest))
-    assert path.action == pytest.approx(gap - float(one.masses @ path.velocity(0.0) ** 2) / 2, rel=1e-9)
+    assert path.action == pytest.approx(gap - float(beliefs.masses @ path.velocity(0.0) ** 2) / 2, rel=1e-9)

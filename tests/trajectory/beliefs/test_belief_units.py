@@ -23,19 +23,19 @@ def restated(time=1.0, length=1.0, cost=1.0, *, horizon=math.inf, feed=False):
         observation=belief.Simplified(0.15 * root / length, 0.2 * root / length**2),
     )
     gradient = (lambda t: (1 + 0.3 * np.sin(np.asarray(t) / time)) / length) if feed else 1 / length
-    found = belief.plan(
+    plan = belief.plan(
         model, 0.8 / length, 1.1 / length**2, gradient=gradient, square=1.2 / length**2, horizon=horizon * time
     )
-    assert found.model is model and found.is_minimum
+    assert plan.model is model and plan.is_minimum
     units = np.array([1 / length, length, length**2])[:, None]
     t = np.array([0.0, 0.4, 1.0, 1.9])
-    late = np.array([1.0, 1.2]) * (found.end if horizon == math.inf else horizon * time / 1.2)
+    late = np.array([1.0, 1.2]) * (plan.end if horizon == math.inf else horizon * time / 1.2)
     return {
-        "path": found(t * time) * units,
-        "velocity": found.velocity(t * time) * units * time,
-        "rest": found.rest * units[:, 0],
-        "action": found.action / cost,
-        "late": found.velocity(late) * units * time,
+        "path": plan(t * time) * units,
+        "velocity": plan.velocity(t * time) * units * time,
+        "rest": plan.rest * units[:, 0],
+        "action": plan.action / cost,
+        "late": plan.velocity(late) * units * time,
     }
 
 
@@ -46,13 +46,13 @@ def test_plans_of_beliefs_do_not_feel_the_units(options):
     sizes = (1e-20, 1e20)
     changes = [{name: size} for name in ("time", "length", "cost") for size in sizes]
     for change in [*changes, {"time": 1e9, "length": 1e-7}]:
-        other = restated(**change, **options)
+        changed = restated(**change, **options)
         for name in ("path", "velocity", "rest", "action"):
-            np.testing.assert_allclose(other[name], base[name], rtol=1e-6, atol=1e-6, err_msg=f"{change} {name}")
+            np.testing.assert_allclose(changed[name], base[name], rtol=1e-6, atol=1e-6, err_msg=f"{change} {name}")
         if options:
-            np.testing.assert_allclose(other["late"], base["late"], rtol=1e-5, atol=1e-6, err_msg=str(change))
+            np.testing.assert_allclose(changed["late"], base["late"], rtol=1e-5, atol=1e-6, err_msg=str(change))
         else:
-            assert np.max(np.abs(other["late"])) < 1e-4
+            assert np.max(np.abs(changed["late"])) < 1e-4
 
 
 NUMBERS = dict.fromkeys(
@@ -70,14 +70,14 @@ def test_plans_answer_or_refuse(name, horizon):
         start = n["mean_start"], n["variance_start"]
         try:
             model = belief.Beliefs(
-                **{one: n[one] for one in ("eta", "k", "gamma", "curvature_scale", "weight")},
+                **{key: n[key] for key in ("eta", "k", "gamma", "curvature_scale", "weight")},
                 mean=belief.Prior(n["mean_decay"], n["mean_diffusion"]),
                 variance=belief.Prior(n["variance_decay"], n["variance_diffusion"]),
                 observation=belief.Simplified(n["mean_noise"], n["variance_noise"]),
             )
             with np.errstate(all="ignore"):
-                found = belief.plan(model, *start, gradient=n["gradient"], square=n["square"], horizon=horizon)
+                plan = belief.plan(model, *start, gradient=n["gradient"], square=n["square"], horizon=horizon)
         except (ValueError, ln.NotConverged):
             continue
-        assert found.converged and math.isfinite(found.action)
-        np.testing.assert_allclose(found(0.0), [0.0, *start], rtol=1e-9, atol=1e-9)
+        assert plan.converged and math.isfinite(plan.action)
+        np.testing.assert_allclose(plan(0.0), [0.0, *start], rtol=1e-9, atol=1e-9)

@@ -31,8 +31,8 @@ def test_closed_form_holds_over_many_decades() -> None:
     for _ in range(300):
         t, v0, h, entropy = 10.0 ** rng.uniform([-6, -6, -8, -12], [3, 3, 4, 2])
         prior = math.inf if rng.random() < 0.5 else 10 ** rng.uniform(-2, 2)
-        found = un.overdamped_variance(t, initial=v0, curvature=h, entropy=entropy, prior_variance=prior, **PACE)
-        assert found == pytest.approx(float(exact(t, v0, h, entropy, prior)), rel=1e-12)
+        variance = un.overdamped_variance(t, initial=v0, curvature=h, entropy=entropy, prior_variance=prior, **PACE)
+        assert variance == pytest.approx(float(exact(t, v0, h, entropy, prior)), rel=1e-12)
 
 
 def test_limits() -> None:
@@ -99,8 +99,8 @@ def test_frozen_variance_is_gradient_descent() -> None:
 @pytest.mark.parametrize("unit", [1e-8, 1.0, 1e8])
 def test_path_agrees_with_the_closed_form_and_restarts_at_switches_in_any_unit(unit: float) -> None:
     problem = un.Problem(gamma=4.0, entropy=0.8, prior_variance=2.0 * unit**2)
-    loss, other = (un.average(ln.losses.Quadratic([[h / unit**2]], minimum=[0.0])) for h in (2.0, 7.0))
-    switches = [(3.0, loss), (9.0, other), (20.0, loss)]  # those at the last time and later change nothing yet
+    loss, steeper = (un.average(ln.losses.Quadratic([[h / unit**2]], minimum=[0.0])) for h in (2.0, 7.0))
+    switches = [(3.0, loss), (9.0, steeper), (20.0, loss)]  # those at the last time and later change nothing yet
     t = np.array([0.0, 3.0, 3.5, 9.0])
     options = {"curvature": 2.0, "eta": 1.0, "k": 1.0, "gamma": 4.0, "entropy": 0.8, "prior_variance": 2.0}
     mean, v = un.overdamped_path(problem, loss, [unit], [3.0 * unit**2], t, switches=switches)

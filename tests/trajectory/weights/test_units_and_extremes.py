@@ -58,11 +58,11 @@ CASES = {
 def test_plans_do_not_feel_the_units(case):
     base = restated(**CASES[case])
     for change in UNITS:
-        other = restated(**change, **CASES[case])
+        changed = restated(**change, **CASES[case])
         for name, value in base.items():
             if name == "action" and case == "undiscounted":
                 continue  # ±inf, and its sign is that of a constant which the unit of v sets
-            np.testing.assert_allclose(other[name], value, rtol=1e-6, atol=1e-6, err_msg=f"{change} {name}")
+            np.testing.assert_allclose(changed[name], value, rtol=1e-6, atol=1e-6, err_msg=f"{change} {name}")
 
 
 ORDINARY = {"eta": 1.0, "k": 1.0, "gamma": 0.5, "entropy": 0.8, "prior_variance": 3.0, "mean": 0.5, "variance": 0.2}
@@ -81,18 +81,18 @@ def test_overdamped_paths_answer_or_refuse(name, wells, monkeypatch):
         mean, variance, t = (values.pop(key) for key in ("mean", "variance", "t"))
         problem = un.Problem(**values)
         try:
-            found, spread = un.overdamped_path(problem, loss, [mean], [variance], [t / 2, t])
+            means, spread = un.overdamped_path(problem, loss, [mean], [variance], [t / 2, t])
         except ln.NotConverged as error:
             assert "too fast" in str(error) or "without bound" in str(error)
             continue
-        assert np.all(np.isfinite(found)) and np.all(spread >= 0)
+        assert np.all(np.isfinite(means)) and np.all(spread >= 0)
         if not wells:
             exact = un.overdamped_variance([t / 2, t], initial=variance, curvature=2.0, **values)
             np.testing.assert_allclose(spread[:, 0], exact, rtol=1e-6)
             pull = problem.k * 2.0 + problem.pull
             rest = problem.k * 2.0 * 0.3 / pull
             offset = un.overdamped_offset([t / 2, t], initial=variance, curvature=2.0, **values)
-            np.testing.assert_allclose(found[:, 0], rest + (mean - rest) * offset, rtol=1e-6, atol=1e-9)
+            np.testing.assert_allclose(means[:, 0], rest + (mean - rest) * offset, rtol=1e-6, atol=1e-9)
 
 
 def test_a_fast_start_that_calms_down_is_integrated():
@@ -132,5 +132,5 @@ def test_geodesics_are_exact_in_standard_deviations(ends):
     """Half-way is half the distance from both ends, also where the deviation is 1e−150 of the way."""
     for s in (0.25, 0.5, 0.75):
         mean, variance = (float(x) for x in un.geodesic(s, *ends))
-        whole = float(un.distance(*ends))
-        assert float(un.distance(*ends[:2], mean, variance)) == pytest.approx(s * whole, rel=1e-9)
+        distance = float(un.distance(*ends))
+        assert float(un.distance(*ends[:2], mean, variance)) == pytest.approx(s * distance, rel=1e-9)

@@ -126,9 +126,9 @@ def test_plans_from_far_away_are_found(gamma: float, away: float, narrower: floa
 
     last = 6.0
     tau = np.linspace(0.0, last, 61)
-    found = scipy.integrate.solve_ivp(back, (0, last), state(last)[:, 0], t_eval=tau, rtol=1e-9, atol=1e-12)
-    assert found.success
-    np.testing.assert_allclose(found.y[:2, ::-1], state(tau)[:2], atol=1e-3)
+    solution = scipy.integrate.solve_ivp(back, (0, last), state(last)[:, 0], t_eval=tau, rtol=1e-9, atol=1e-12)
+    assert solution.success
+    np.testing.assert_allclose(solution.y[:2, ::-1], state(tau)[:2], atol=1e-3)
     assert np.max(np.abs(state(14.0))) < 1e-4  # it comes to rest
 
 
@@ -164,8 +164,8 @@ def test_switches_that_do_not_fit_are_named(times: dict) -> None:
 def test_a_failed_search_is_a_value_or_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("lossnav.trajectory.mesh._MOST_STEPS", 256)
     settings = {"mean": [3.0], "variance": [1e-3], "tol": 1e-12}
-    found = un.plan(problem(), bowl(2.0), **settings, throw=False)
-    assert not found.converged and found.reason and "converged=False" in repr(found)
+    plan = un.plan(problem(), bowl(2.0), **settings, throw=False)
+    assert not plan.converged and plan.reason and "converged=False" in repr(plan)
     with pytest.raises(ln.NotConverged, match="tol"):
         un.plan(problem(), bowl(2.0), **settings)
 

@@ -55,6 +55,6 @@ def test_a_path_that_leaves_another_rest_just_before_the_end_is_not_taken():
     here, there = stationary.targets(objective, stay, np.array([0.1, 0.1]))
     path = ln.solve(objective, stay, here.fixed)
     np.testing.assert_allclose(path.asymptote, here.fixed)
-    other = path.candidates[1]
-    assert not other.converged and "comes to rest at" in other.reason
-    np.testing.assert_allclose(other.asymptote, there.fixed)
+    candidate = path.candidates[1]
+    assert not candidate.converged and "comes to rest at" in candidate.reason
+    np.testing.assert_allclose(candidate.asymptote, there.fixed)
