@@ -198,11 +198,8 @@ class _Walk:
         if len(moving) < len(live):
             for b in set(range(len(live))).difference(moving):
                 self.ended[live[b].number] = self._minimum(b, converged=short[b], definite=plain[b])
-            self.live, self.path, self.loss_gradient = (
-                [live[b] for b in moving],
-                self.path[moving],
-                self.loss_gradient[moving],
-            )
+            self.live = [live[b] for b in moving]
+            self.path, self.loss_gradient = self.path[moving], self.loss_gradient[moving]
         if moving:
             self.curvature = curvature
             self._join()
@@ -286,11 +283,8 @@ class _Walk:
                 self.twin[progress.number] = twin
         if len(followed) < len(self.live):
             self.live = [self.live[b] for b in followed]
-            self.path, self.loss_gradient, self.curvature = (
-                self.path[followed],
-                self.loss_gradient[followed],
-                self.curvature[followed],
-            )
+            self.path, self.loss_gradient = self.path[followed], self.loss_gradient[followed]
+            self.curvature = self.curvature[followed]
 
     def _neighbour(self, b: int, followed: list[int]) -> int | None:
         """Return the number of a path that this one has come to, among those that have ended or are ``followed``."""
