@@ -191,5 +191,5 @@ def _standing(path: Trajectory, action: float, excess: float, place: Array, erro
     position, rate = continued(local_value, path.end, stop, path.position, path.rate)
     return replace(
         path, action=action, excess=excess, asymptote=place, position=position, rate=rate, end=math.inf, status=status,
-        detail=detail, error=error, growth=0.0,
+        detail=detail, error=error, growth=0.0 if path.objective.drift is None else math.nan,
     )  # fmt: skip

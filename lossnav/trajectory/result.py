@@ -38,7 +38,7 @@ class Trajectory(Shown):
         growth: lim ln|θ̇|/t, unit 1/T: negative if the path comes to rest, the slower the nearer to 0 (−inf if it never
             moves); 0 if it moves on without end at a steady pace, sliding or circling; positive if it grows. A growing
             optimum (a drift that pays, or negative curvature) grows more slowly than the discount forgives, so that J
-            is finite. NaN with a deadline.
+            is finite. NaN with a deadline, and of a path under a drift that was found by one: J says nothing of it.
         at_infinity: the same in a word, "rests" | "moves on" | "grows", or "ends" with a deadline.
         end: inf, or the deadline.
         method: "closed_form" | "riccati" | "action" | "curved" | "bvp" | "timed".

@@ -58,6 +58,7 @@ def test_what_is_not_known_as_well_as_was_asked_is_returned_with_how_well_it_is(
     objective, loss = ln.Objective(gamma=1.0, drift=outwards), ln.losses.Quadratic([[0.01]], minimum=[0.0])
     path = ln.solve(objective, loss, [1.0], throw=False)
     assert path.status is Status.DEADLINE_TOO_EARLY and "to within" in path.reason
+    assert np.isnan(path.growth)  # a deadline does not tell an outward path from one that slides on
     dated = ln.solve(replace(objective, horizon=40.0), loss, [1.0])
     assert path.action == pytest.approx(dated.action, abs=3 * path.error)
 
