@@ -77,13 +77,8 @@ class ToRests:
 
         Where no stable rest can be reached, the saddles that are blunt enough for γ are tried.
         """
-        objective, loss, final, theta0, settings = (
-            self.objective,
-            self.loss,
-            self.final_loss,
-            self.theta0,
-            self.settings,
-        )
+        objective, loss, final = self.objective, self.loss, self.final_loss
+        theta0, settings = self.theta0, self.settings
         rests = stationary.search(objective, final, theta0)
         plain = objective.drift is None and not self.graded
         if rests.bottomless is not None and plain:

@@ -143,10 +143,10 @@ def dated(
     with np.errstate(all="ignore"):
         starts = [approach.straight(problem, theta0, place)[-1] for place in (theta0, *places)]
         starts += deadline.carried(problem, theta0)
-        paths = [minimum for minimum in newton.minimise_all(problem, np.array(starts)) if math.isfinite(minimum.action)]
-        if not paths:
+        minima = [m for m in newton.minimise_all(problem, np.array(starts)) if math.isfinite(m.action)]
+        if not minima:
             raise NoMinimiser(UNBOUNDED)
-        settled = [minimum for minimum in paths if minimum.converged] or paths  # of a kinked loss none may be
+        settled = [minimum for minimum in minima if minimum.converged] or minima  # of a kinked loss none may be
         best = min(settled, key=lambda minimum: minimum.action)
         path = refine(*approach.settle(problem, best), replace(settings, steps=None))
     return replace(path, action=path.action - resting_action(objective.k * level, objective.gamma, 1.0, span))

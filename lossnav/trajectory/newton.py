@@ -302,17 +302,8 @@ class _Walk:
         gradient = problem.gradient(path, loss_gradient)[problem.free]
         largest = float(np.max(np.abs(gradient), initial=0.0))
         residual = problem.residual(gradient)
-        return Minimum(
-            path,
-            self.live[b].action,
-            largest,
-            residual,
-            converged,
-            definite,
-            self.count,
-            loss_gradient,
-            self.curvature[b],
-        )
+        action, curvature = self.live[b].action, self.curvature[b]
+        return Minimum(path, action, largest, residual, converged, definite, self.count, loss_gradient, curvature)
 
 
 def sizes(path: Array, tolerance: float) -> Array:

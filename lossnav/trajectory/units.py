@@ -281,16 +281,17 @@ class _Scaled(Loss):
     def __init__(self, loss: Loss, height: float, units: Units):
         self.dim, self.positive, self.reach = loss.dim, loss.positive, units.reach
         self._loss, self._height, self._units = loss, height, units
-        self._first, self._second = height * units.length, height * np.multiply.outer(units.length, units.length)
+        self._gradient_scale = height * units.length
+        self._hessian_scale = height * np.multiply.outer(units.length, units.length)
 
     def value(self, theta: ArrayLike) -> Any:
         return self._height * self._loss.value(self._units.back(np.asarray(theta)))
 
     def gradient(self, theta: ArrayLike) -> Array:
-        return self._first * self._loss.gradient(self._units.back(np.asarray(theta)))
+        return self._gradient_scale * self._loss.gradient(self._units.back(np.asarray(theta)))
 
     def hessian(self, theta: ArrayLike) -> Array:
-        return self._second * self._loss.hessian(self._units.back(np.asarray(theta)))
+        return self._hessian_scale * self._loss.hessian(self._units.back(np.asarray(theta)))
 
     def stationary_points(self) -> Array | None:
         points = self._loss.stationary_points()

@@ -140,30 +140,30 @@ def checked(case: Case, solver: Callable[[], Trajectory], settings: Settings | N
             round_ = 0.0 if abs(rival.cost) < 1e-12 * abs(rest) else rival.cost  # print no rounding errors
             return _refused(rival, f"resting costs {rest:.6g} per unit of time, going round {round_:.6g}")
         return solver()
-    places: list[Array] = []
+    compared: tuple[Trajectory, ...] = ()
     try:
         result = solver()
     except NoMinimiser:
         why = f"no place to rest was found, and there is a path with J <= {rival.cost:.6g}"
     else:
-        places = [candidate.asymptote for candidate in result.candidates if np.all(np.isfinite(candidate.asymptote))]
-        if all(candidate.status is Status.NO_EXTREMAL for candidate in result.candidates):
+        compared = result.candidates
+        if all(candidate.status is Status.NO_EXTREMAL for candidate in compared):
             why = f"{result.reason}, and there is a path with J <= {rival.cost:.6g}"
         elif result.converged and rival.cost < result.action - rival.margin - 1e-6 * abs(result.action):
             why = f"the best path to a rest has J = {result.action:.6g}, another J <= {rival.cost:.6g}"
         else:
             return _held(case, result)
-    unresting = None if settings is None else _unresting(case, places, settings)
+    unresting = None if settings is None else _unresting(case, compared, settings)
     known = Status.CONVERGED, Status.DEADLINE_TOO_EARLY  # the second says how well
     if unresting is not None and unresting.status in known and unresting.action <= rival.cost + rival.margin:
-        return unresting
+        return replace(unresting, others=(unresting, *compared))
     return _refused(rival, why)
 
 
-def _unresting(case: Case, places: list[Array], settings: Settings) -> Trajectory | None:
-    """Return the path of a late deadline, by way of some places at most; None if J falls with each later one."""
-    none = np.empty((0, case.loss.dim))
-    rests = Rests(np.array(places) if places else none, none, 0, True)
+def _unresting(case: Case, compared: tuple[Trajectory, ...], settings: Settings) -> Trajectory | None:
+    """Return the path of a late deadline, which may go by where others rest; None if J falls with each later one."""
+    places = [path.asymptote for path in compared if np.all(np.isfinite(path.asymptote))]
+    rests = Rests(np.array(places).reshape(-1, case.loss.dim), np.empty((0, case.loss.dim)), 0, True)
     try:
         return late.path(case.objective, case.loss, case.theta0, rests, settings)
     except NoMinimiser:

@@ -48,6 +48,8 @@ def test_a_rest_that_stands_is_not_returned_if_the_cycle_is_cheaper(gamma, rate,
     path = ln.solve(turning(rate, gamma), ring(tilt), start)
     dated = ln.solve(turning(rate, gamma, horizon=200.0), ring(tilt), start)
     assert path.at_infinity == "moves on" and path.action == pytest.approx(dated.action, rel=1e-8)
+    rest = path.candidates[1]  # what was compared stays: the best path to a rest
+    assert rest.at_infinity == "rests" and rest.converged and rest.action > path.action + 0.04
     t = np.linspace(0, 3 * orbit.period, 50)
     np.testing.assert_allclose(path(t), dated(t), atol=1e-4)
 
