@@ -132,6 +132,8 @@ def settle(problem: Transcription, minimum: newton.Minimum) -> tuple[Transcripti
         moved = replace(problem, mesh=Split(spread(problem.times, weight, joints, problem.steps)))
         minimum = newton.minimise(moved, on(problem.times, minimum.path, moved.times))
         problem = moved
+        if not minimum.converged:  # a mesh made for a path that is none helps the next one to nothing
+            break
     return problem, minimum
 
 

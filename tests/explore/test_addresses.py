@@ -15,7 +15,7 @@ from resources import draws
 from lossnav import explore
 
 NAMES = sorted(set(explore.__all__) - {"Explorable"})
-ROUNDS, MIXED = draws(6), draws(8)  # addresses for each of them
+ROUNDS, MIXED = draws(3), draws(5)  # addresses for each of them
 BROKEN = re.compile(r"NaN|Infinity|undefined|\[object")
 ODD = [
     -1,

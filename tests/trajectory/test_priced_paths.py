@@ -207,7 +207,6 @@ def test_ends_that_do_not_go_with_a_price():
         ln.solve(ln.Objective(price=P.Box(0.5, 1.0)), WELL, [0.3, 0.6], horizon=1.0, endpoint=[1.0, 0.6])
 
 
-@pytest.mark.slow
 def gaussians(heights, centres, widths):
     """Return wells in a bowl."""
     wells = list(zip(heights, centres, widths, strict=True))
@@ -216,6 +215,7 @@ def gaussians(heights, centres, widths):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("loss", "start", "price", "gamma", "action"),
     [
