@@ -341,6 +341,7 @@ def test_a_shrink_is_between_nothing_and_all():
         s = shrink(m, 1.0, 2.0, pool=pool)
         assert np.all((s >= 0) & (s <= 1))
         assert np.all(shrink(m[1:].repeat(2), 1e-12, 2.0, pool=pool) > 1 - 1e-9)
+    np.testing.assert_allclose(shrink([2.0, -2.0, 2.0, 1.0], 2.0, 3.0), 1 - (4 - 2) / (3 * 13 / 2))  # James–Stein
     with pytest.raises(ValueError, match="at least 3"):
         shrink([1.0, 2.0], 1.0, 2.0)
     assert shrink([1.0, 2.0], 1.0, 2.0, pool="positive").shape == (2,)

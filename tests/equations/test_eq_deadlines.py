@@ -135,6 +135,8 @@ def test_numbers_and_the_edge_of_quasi_hyperbolic_discounting():
     np.testing.assert_allclose(shares, [0.39268266, 0.43989054, 0.43930792], atol=1e-8)
     same = [quasi_hyperbolic(1.0, 0.9, 1.0, planner=who) for who in ("committed", "naive", "sophisticated")]
     np.testing.assert_allclose(same, same[0], rtol=1e-12)  # without a bias towards now nobody changes his mind
+    dear = [quasi_hyperbolic(4.0, 0.9, 0.5, eta=0.25, planner=who) for who in ("committed", "naive", "sophisticated")]
+    np.testing.assert_allclose(dear, shares, rtol=1e-12)  # only ηh counts
 
 
 # ---- several modes with the noise of a minibatch (L6b) -----------------------------------------------------------

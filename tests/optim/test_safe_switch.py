@@ -220,6 +220,18 @@ def test_a_loss_in_a_unit_that_decides_the_step_is_told_of_at_the_first(make, si
         rule.step()
 
 
+@pytest.mark.parametrize("share", [0.95, 1.05])
+def test_a_step_is_newtons_from_where_the_rate_of_the_discount_makes_it_so(share):
+    """r = ηkh/(γ/2 + √(γ²/4 + ηkh)), and told of beyond lr·r = 1."""
+    w = torch.nn.Parameter(torch.ones(4))
+    rule = optim.Navigator([w], lr=share * (4 + math.sqrt(4**2 + 16)) / 16, gamma=8.0)
+    w.grad = torch.full((4,), 4.0)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        rule.step()
+    assert any("makes the step Newton's" in str(warning.message) for warning in told) is (share > 1)
+
+
 @pytest.mark.parametrize("make", [*RULES, derived])
 def test_a_loss_in_an_ordinary_unit_is_not_told_of(make):
     model = network()

@@ -13,6 +13,12 @@ from lossnav.trajectory import phase_plane
 
 LINE = ln.losses.Function(lambda x: x[..., 0], dim=1)
 PULLED_SHALLOW_SIDE_PUSHED = bumped([-1.0, 0.0, 1.7], 8.0, -0.5, 0.15)  # barrier 0; the deeper well is at 1.7
+QUARTIC = np.polyint(np.poly1d([-0.7, 0.3, 2.0], r=True))
+
+
+def steep(side, edge):
+    """Return a loss that is no quartic only beyond one of its wells."""
+    return ln.losses.Function(lambda x: QUARTIC(x[..., 0]) + np.maximum(side * x[..., 0] - edge, 0) ** 4, dim=1)
 
 
 def ends(gamma, loss, start, **objective):
@@ -248,6 +254,8 @@ def test_several_wells_pairwise_and_merged():
         (lambda: phase_plane.barrier_discount(ln.Objective(), section(), span=(1, -1)), "span"),
         (lambda: phase_plane.barrier_discount(ln.Objective(), section(), span=(-2, 0.2)), "span = \\(-2, 0.2\\)"),
         (lambda: phase_plane.quartic_discounts(ln.Objective(), PULLED_SHALLOW_SIDE_PUSHED), "degree four"),
+        (lambda: phase_plane.quartic_discounts(ln.Objective(), steep(-1, 0.7), span=(-3, 4)), "degree four"),
+        (lambda: phase_plane.quartic_discounts(ln.Objective(), steep(1, 2.0), span=(-3, 4)), "degree four"),
     ],
 )
 def test_errors(call, words):

@@ -127,10 +127,13 @@ def test_divergence_and_distance_far_apart():
     assert float(un.distance(0.0, 1e-300, 0.0, 1.0)) == pytest.approx(math.sqrt(0.5) * 300 * math.log(10), rel=1e-12)
 
 
-@pytest.mark.parametrize("ends", [(0, 1e-20, 2, 1), (2, 1, 0, 1e-20), (0, 1e-300, 2, 1), (0, 1, 2, 1)])
+@pytest.mark.parametrize(
+    "ends", [(0, 1e-20, 2, 1), (2, 1, 0, 1e-20), (0, 1e-300, 2, 1), (0, 1, 2, 1), (3, 1, 3 + 9e-8, 4)]
+)
 def test_geodesics_are_exact_in_standard_deviations(ends):
     """Half-way is half the distance from both ends, also where the deviation is 1e−150 of the way."""
     for s in (0.25, 0.5, 0.75):
         mean, variance = (float(x) for x in un.geodesic(s, *ends))
         distance = float(un.distance(*ends))
         assert float(un.distance(*ends[:2], mean, variance)) == pytest.approx(s * distance, rel=1e-9)
+        assert min(ends[0], ends[2]) < mean < max(ends[0], ends[2])
