@@ -26,7 +26,7 @@ const ball = (/** @type {Price} */ { speed }, /** @type {number} */ h) => /** @t
  * @type {(price: Price, h: number) => Gains}
  */
 function rates({ gamma, speed }, h) {
-  const rate = (/** @type {number} */ p) => Math.sqrt((gamma * gamma) / 4 + p) - gamma / 2;
+  const rate = (/** @type {number} */ p) => p / (Math.sqrt((gamma * gamma) / 4 + p) + gamma / 2);
   return [rate(h / speed), rate(speed)];
 }
 
@@ -79,8 +79,8 @@ const pathOf = (setting, law) => places(setting, (h, t) => left(law(setting, h),
  */
 export function paths(setting) {
   const found = { optimal: pathOf(setting, optimal), ball: pathOf(setting, ball) };
-  if (setting.speed === 0) return found;
   const span = lasting(average(setting, SHARED.curvatures[0]));
+  if (!(span < Infinity)) return found;
   return { ...found, walker: places(setting, (h, t) => Math.exp(-rates(setting, h)[0] * t), span), average: pathOf(setting, average) };
 }
 
