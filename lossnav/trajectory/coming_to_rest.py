@@ -62,7 +62,6 @@ class ToRests:
         settings: the accuracy.
         final_loss: the loss that holds in the end, from ``settled`` on.
         graded: whether meshes follow the paths.
-        forgotten: rests to which no path was found before the discount had left nothing to pay.
     """
 
     def __init__(self, case: Case, settings: Settings):
@@ -70,7 +69,6 @@ class ToRests:
         self.settings, self.final_loss, self.cut = settings, case.loss.at(math.inf), case.span
         self.settled = case.loss.settled if isinstance(case.loss, Task) else 0.0
         self.graded = approach.graded(self.objective, self.loss)
-        self.forgotten: list[LocalValue] = []
         if self.cut is not None and self.cut <= self.settled:
             raise ValueError(f"horizon = {self.cut:g}, but the loss settles at {self.settled:g} only: it must be later")
 
@@ -105,15 +103,19 @@ class ToRests:
             yield late.path(objective, loss, theta0, rests, settings)
             return
         ends = self._cheapest(self._below(ends))
-        if objective.drift is not None:
-            self.forgotten = [end for end in ends if self._forgets(_arrival(theta0, end)[1], ends)]
+        if forgotten := self._forgotten(ends):
+            budget.stage("a path that is forgotten on its way")
+            places = np.array([end.centre for end in forgotten])
+            yield replace(
+                late.path(objective, loss, theta0, replace(rests, points=places), settings), unseen=rests.unseen
+            )
+            ends = [end for end in ends if end not in forgotten]
+            if not ends:
+                return
         has_extremal = False
-        for path in self._all([end for end in ends if end not in self.forgotten], rests):
+        for path in self._all(ends, rests):
             has_extremal = has_extremal or path.status is not Status.NO_EXTREMAL
             yield path
-        if self.forgotten:
-            yield self._forgotten_path(rests)
-            has_extremal = True
         if not (has_extremal or len(floor)):
             saddles = stationary.saddles(objective, final, theta0, rests)
             yield from map(self._onto_saddle, saddles)
@@ -150,7 +152,8 @@ class ToRests:
         Where e^{−γt} has fallen to nothing the terminal value no longer holds a path: its end must be looked at.
         """
         place = path.asymptote
-        if not np.all(np.isfinite(place)) or not _stops_short(path, span):
+        size = max(1.0, float(np.max(np.abs(place))), float(np.max(np.abs(path(0.0) - place))))
+        if not np.all(np.isfinite(place)) or float(np.max(np.abs(path(span) - place))) <= 0.05 * size:
             return path
         status, detail = _none_at(place)
         return replace(path, status=status, detail=detail)
@@ -165,23 +168,14 @@ class ToRests:
         below = heights[1:] <= heights[0] + 1e-9 * abs(heights[0])
         return [end for end, low in zip(ends, below, strict=True) if low or end.growth >= 0] or ends
 
-    def _forgets(self, span: float, ends: list[LocalValue]) -> bool:
-        """Return whether the discount leaves nothing to pay before a path so long gets to one of several rests.
+    def _forgotten(self, ends: list[LocalValue]) -> list[LocalValue]:
+        """Return of several rests under a drift those that no path gets to before the discount leaves nothing to pay.
 
-        Which of them it would get to then has no weight in J, and Newton's method need not find out.
+        Which of them it would get to then has no weight in J, and Newton's method would not find out.
         """
-        endless = self.cut is None and not self.graded and len(ends) > 1
-        return endless and self.objective.gamma * span > FADED
-
-    def _forgotten_path(self, rests: Rests) -> Trajectory:
-        """Return the path of a late deadline by way of what is forgotten; it has no asymptote unless it gets there."""
-        budget.stage("a path that is forgotten on its way")
-        forgotten = replace(rests, points=np.array([end.centre for end in self.forgotten]))
-        path = late.path(self.objective, self.loss, self.theta0, forgotten, self.settings)
-        path = replace(path, unseen=rests.unseen)
-        if not _stops_short(path, path.times[-1]):
-            return path
-        return replace(path, asymptote=np.full_like(path.asymptote, np.nan), excess=math.nan, growth=math.nan)
+        if self.objective.drift is None or self.graded or self.cut is not None or len(ends) == 1:
+            return []
+        return [end for end in ends if self.objective.gamma * _arrival(self.theta0, end)[1] > FADED]
 
     def _cheapest(self, ends: list[LocalValue]) -> list[LocalValue]:
         """Return the rests to follow paths to: of very many those to which a straight line costs least.
@@ -206,8 +200,6 @@ class ToRests:
 
         Where functions are called point by point, other ways are looked for to the rest of the cheapest path only.
         """
-        if not ends:
-            return
         alone = len(rests.points) == 1 and self.cut is None and self.settings.steps is None and not self.graded
         direct: list[tuple[_Probe, LocalValue]] = []
         for number, end in enumerate(ends, 1):
@@ -271,9 +263,6 @@ class ToRests:
         if self._too_coarse(coarse):
             return self._unresolved(coarse)
         probe = newton.minimise(coarse, end.follow(self.theta0, np.maximum(coarse.times - self.settled, 0.0)))
-        if not probe.converged and self._forgets(coarse.horizon, ends):
-            self.forgotten.append(end)
-            return _Probe(coarse, probe, *_none_at(end.fixed))
         return self._arriving(coarse, probe, end, ends)
 
     def _other_ways(
@@ -396,13 +385,6 @@ class ToRests:
 def _none_at(place: Array) -> tuple[Status, str]:
     """Return the status of an extremal that was not found, and where it should come to rest."""
     return Status.NO_EXTREMAL, np.array2string(place, precision=6)
-
-
-def _stops_short(path: Trajectory, span: float) -> bool:
-    """Return whether by that time the path has not come near the place where it is to rest."""
-    place = path.asymptote
-    size = max(1.0, float(np.max(np.abs(place))), float(np.max(np.abs(path(0.0) - place))))
-    return not float(np.max(np.abs(path(span) - place))) <= 0.05 * size
 
 
 def _arrival(theta0: Array, end: LocalValue) -> tuple[float, float]:

@@ -34,12 +34,11 @@ class Trajectory(Shown):
         times: natural grid for plots and sums, shape (N+1,); the path is defined for every t in [0, ``end``].
         action: J; ±inf where γ = 0 and the resting cost is not zero (J diverges, the path is the overtaking optimum).
         excess: J minus the cost of resting at ``asymptote``; finite also where J is not; NaN if there is no asymptote.
-        asymptote: lim θ(t), shape (D,), or θ at the deadline of a finite horizon; NaN where there is no limit, or
-            the discount leaves nothing to pay before it can be told from others.
+        asymptote: lim θ(t), shape (D,), or θ at the deadline of a finite horizon; NaN where there is no limit.
         growth: lim ln|θ̇|/t, unit 1/T: negative if the path comes to rest, the slower the nearer to 0 (−inf if it never
             moves); 0 if it moves on without end at a steady pace, sliding or circling; positive if it grows. A growing
             optimum (a drift that pays, or negative curvature) grows more slowly than the discount forgives, so that J
-            is finite. NaN with a deadline, and of a path that was found by a late one and whose end is not known.
+            is finite. NaN with a deadline, and of a path under a drift that was found by one: J says nothing of it.
         at_infinity: the same in a word, "rests" | "moves on" | "grows", or "ends" with a deadline.
         end: inf, or the deadline.
         method: "closed_form" | "riccati" | "action" | "curved" | "bvp" | "timed".

@@ -78,11 +78,9 @@ def solve(
     time after it changes. Not found are rests that no descent arrived at; of more than 40 rests those to which a
     straight line costs most; ways that wind around obstacles in an order of their own; and a bottomless loss whose fall
     begins beyond a million times the start's size. Where functions are called point by point, other ways are looked for
-    to the rest of the cheapest path only. To which of several rests a path gets has no weight in J if that takes some
-    forty lifetimes 1/γ: where none is found then, that of a late deadline is taken, by way of these rests, and
-    ``asymptote`` is NaN unless it has come to one. Under a drift and a discount the optimum need not rest
-    (``at_infinity``): such paths are looked for where the drift carries a learner from ``theta0``; a current elsewhere,
-    to which one would have to walk first, may be missed.
+    to the rest of the cheapest path only. Under a drift and a discount the optimum need not rest (``at_infinity``):
+    such paths are looked for where the drift carries a learner from ``theta0``; a current elsewhere, to which one would
+    have to walk first, may be missed.
 
     ``is_minimum`` certifies a path among those near it.
 

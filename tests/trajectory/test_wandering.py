@@ -1,6 +1,5 @@
 """Optimal paths that never rest: what ``solve`` says of them, and that the ring's optimum is what it is said to be."""
 
-import math
 import time
 from dataclasses import replace
 
@@ -10,7 +9,6 @@ from rings import loop, ring
 from wells import drifting
 
 import lossnav as ln
-from benchmarks import landscapes
 from lossnav.trajectory import cycles, wandering
 from lossnav.trajectory.case import Case
 from lossnav.trajectory.status import Status
@@ -144,20 +142,3 @@ def test_which_of_several_rests_a_path_would_get_to_may_be_forgotten_and_its_cos
     assert path.action == pytest.approx(dated.action, rel=1e-9)
     t = np.linspace(0, 1, 9)
     np.testing.assert_allclose(path(t), dated(t), atol=1e-6)
-
-
-@pytest.mark.parametrize(("seed", "known"), [(66, False), (92, True)])
-def test_without_a_drift_it_may_be_forgotten_too(seed, known):
-    """At 92 the best path has come to a rest by the deadline; at 66 it is on a ridge then, and was refused."""
-    rng = np.random.default_rng(seed)
-    count = int(rng.integers(4, 9))
-    heights = np.round(rng.choice([-1, 1], count, p=[0.6, 0.4]) * rng.exponential(3, count), 1)
-    centres, width = np.round(2 * rng.normal(size=(count, 2)), 1), round(float(10 ** rng.uniform(-0.6, 0.1)), 2)
-    loss, start = landscapes.hills(heights, width, centres), np.round(2 * rng.normal(size=2), 1)
-    objective = ln.Objective(eta=0.3, gamma=round(float(rng.uniform(1.5, 5)), 1))
-    path = ln.solve(objective, loss, start)
-    span = 15 / objective.gamma
-    dated = ln.solve(replace(objective, horizon=span), loss, start)
-    left = math.exp(-15) / objective.gamma * float(loss.value(dated.asymptote))
-    assert path.converged and path.action == pytest.approx(dated.action + left, rel=1e-6)
-    assert np.all(np.isfinite(path.asymptote)) == known == (path.at_infinity == "rests")
