@@ -169,7 +169,7 @@ committed: $(BOOK_READY) $(VENDORED)
 # make nightly runs all five. make fuzz CALLS=500 SEED=7; make draws TIMES=9; make mutants ROOM=lossnav/rules TESTS=tests/rules MOST=200.
 NIGHTLY ?= fuzz draws mutants wrong audit
 CALLS ?= 10000
-TIMES ?= 5
+TIMES ?= 3
 SEED ?= $(shell date +%j)
 MOST ?= 60
 nightly: $(TEST_READY)

@@ -15,7 +15,7 @@ from resources import draws
 from lossnav import explore
 
 NAMES = sorted(set(explore.__all__) - {"Explorable"})
-ROUNDS, MIXED = draws(3), draws(5)  # addresses for each of them
+ROUNDS, MIXED = draws(6), draws(8)  # addresses for each of them
 BROKEN = re.compile(r"NaN|Infinity|undefined|\[object")
 ODD = [
     -1,
@@ -102,6 +102,12 @@ def test_whatever_an_address_says_a_state_that_python_takes_is_drawn(frame, name
             # JSON has no infinity and parts true from 1; times of switches depend on each other
             if value != math.inf and not isinstance(value, bool) and name != "TaskSwitch":
                 assert getattr(drawn, key) == expected, (key, value)
+
+
+def test_a_price_next_to_nothing_is_drawn(frame):
+    """A rate lost all its digits, and what it leads to came to rest never."""
+    drawn = frame(explore.OneMap(), hash=asked("OneMap", {"gamma": 1, "speed": 1e-308}))["drawn"]
+    assert drawn and not BROKEN.search(drawn)
 
 
 @pytest.mark.parametrize(

@@ -95,7 +95,7 @@ def test_with_a_drift(seed):
         assert seed not in (0, 43, 54, 306, 317)
 
 
-@pytest.mark.parametrize("seed", range(draws(2)))
+@pytest.mark.parametrize("seed", range(draws(3)))
 def test_in_a_metric_that_depends_on_the_place(seed):
     objective, loss, rng = drifting(seed)
     start, depth, wave, size = (
@@ -112,7 +112,7 @@ def test_in_a_metric_that_depends_on_the_place(seed):
 
 
 # At 75 a path whose Newton iteration stopped seems cheaper than it is, too.
-@pytest.mark.parametrize("seed", [75, *range(draws(2))])
+@pytest.mark.parametrize("seed", [75, *range(draws(5))])
 def test_with_a_deadline(seed):
     objective, loss, rng = drifting(seed)
     start, rng = 3 * rng.normal(size=1), np.random.default_rng(seed + 999)

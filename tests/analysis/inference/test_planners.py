@@ -17,7 +17,7 @@ import lossnav as ln
 from lossnav.rules.inconsistent import hyperbolic_rate
 
 WELL = ln.losses.DoubleWell()
-RUNS = draws(30)  # records of one path; the study "blind-planners" has 200 of each family
+RUNS = draws(60)  # records of one path; the study "blind-planners" has 200 of each family
 
 
 def bowl(*h, minimum=None):
