@@ -171,6 +171,42 @@ def test_signs_of_a_filter_are_read_by_what_turns_them(betas):
     assert [reading.numbers["beta1"], reading.numbers["beta2"]] == pytest.approx(betas, abs=1e-3)
 
 
+class Polar(Signs):
+    """lr·t^fading times the orthogonal factor of (1 − share)m + share·g, m an average of g by β."""
+
+    @torch.no_grad()
+    def step(self):
+        for p in self.param_groups[0]["params"]:
+            beta, share, fading = self.param_groups[0]["betas"]
+            state = self.state[p] or {"m": torch.zeros_like(p), "t": 0}
+            self.state[p] = {"m": beta * state["m"] + (1 - beta) * p.grad, "t": state["t"] + 1}
+            u, _, v = torch.linalg.svd((1 - share) * self.state[p]["m"] + share * p.grad, full_matrices=False)
+            p -= 0.01 * self.state[p]["t"] ** fading * u @ v
+
+
+@pytest.mark.parametrize("fading", [0, -0.5])
+@pytest.mark.parametrize(("beta", "share"), [(0, 0), (0.05, 0), (0.3, 0.7), (0.9, 0.1), (0.99, 0.5), (0.995, 0)])
+def test_the_filter_of_an_orthogonal_factor_is_read_short_and_long(beta, share, fading):
+    reading = ln.fingerprint(lambda p: Polar(p, (beta, share, fading)), timed=False)
+    assert reading.law == "a filter with its singular values made alike"
+    assert [reading.numbers["beta1"], reading.numbers["share"]] == pytest.approx([beta, share], abs=1e-4)
+    assert reading.rate == ("a schedule" if fading else "constant")
+
+
+@pytest.mark.parametrize(("beta", "nesterov"), [(0.15, False), (0.312, True), (0.4, True), (0.9, False), (0.995, True)])
+def test_a_few_rough_iterations_are_no_schedule(beta, nesterov):
+    """Muon's leave a third between singular values, so a step's length depends on the gradients."""
+    reading = ln.fingerprint(lambda p: torch.optim.Muon(p, momentum=beta, nesterov=nesterov), timed=False)
+    assert reading.rate == "constant" and reading.numbers["beta1"] == pytest.approx(beta, abs=0.01)
+    assert reading.numbers["share"] == pytest.approx((1 - beta) * nesterov, abs=0.01)
+
+
+def test_the_first_steps_tell_what_a_short_memory_hides_later():
+    """.3¹⁴ is below the accuracy of a law: late steps are the same with and without the correction of this bias."""
+    assert ln.fingerprint(lambda p: torch.optim.Adamax(p, betas=(0.3, 0.93)), timed=False).rate == "numerator corrected"
+    assert ln.fingerprint(lambda p: torch.optim.SGD(p, momentum=0.3), timed=False).rate == "constant"
+
+
 class Powers(Signs):
     """−g/V^p of a rotated, or a row's, or a trusting kind."""
 

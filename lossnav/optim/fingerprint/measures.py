@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -190,11 +189,12 @@ def signed_filter(player: Player, plays: tuple[tuple[Array, Array], ...]) -> tup
 def orthogonal_filter(plays: tuple[tuple[Array, Array], ...]) -> tuple[float, float, float]:
     """Return β, the share of the newest gradient and the misfit of U·f(Σ)·Vᵀ, where βm + … = UΣVᵀ.
 
-    Steps have the filter's singular vectors exactly if both products with it are symmetric.
+    Steps have the filter's singular vectors exactly if both products with it are symmetric. Of no memory, a memory, and
+    a memory with a share of the newest gradient the first counts that is off at most twice as far as the best.
     """
     from scipy.optimize import minimize
 
-    def misfit(beta: float, share: float) -> float:
+    def misfit(beta: float = 0.0, share: float = 0.0) -> float:
         total = 0.0
         for g, s in plays:
             filtered = ((1 - share) * average(g, beta) + share * g)[len(g) // 3 :]
@@ -203,12 +203,17 @@ def orthogonal_filter(plays: tuple[tuple[Array, Array], ...]) -> tuple[float, fl
                 total += apart(product, np.swapaxes(product, 1, 2)) / (2 * len(plays))
         return total
 
-    tries = [(0.0, 0.0), *itertools.product((0.5, 0.8, 0.9, 0.95, 0.99), (0.0, 0.05, 0.3))]
-    best = min(tries, key=lambda x: misfit(*x))
-    if best[0] and misfit(*best) < 1:
-        minimum = minimize(
-            lambda x: misfit(float(np.clip(x[0], 0, 0.9999)), float(np.clip(x[1], 0, 1))), best, method="Nelder-Mead",
-            options={"xatol": 1e-5, "fatol": 1e-7},
-        )  # fmt: skip
-        best = (float(np.clip(minimum.x[0], 0, 0.9999)), float(np.clip(minimum.x[1], 0, 1)))
-    return *best, misfit(*best)
+    def fitted(starts: Sequence[tuple[float, ...]]) -> tuple[float, ...]:
+        def inside(x: Array) -> tuple[float, ...]:
+            return tuple(np.clip(x, 0, (0.9999, 1)[: len(x)]).tolist())
+
+        options = {"xatol": 1e-5, "fatol": 1e-7}
+        start = min(starts, key=lambda x: misfit(*x))
+        return inside(minimize(lambda x: misfit(*inside(x)), start, method="Nelder-Mead", options=options).x)
+
+    memories = [(beta,) for beta in (0.2, 0.5, 0.8, 0.9, 0.95, 0.99)]
+    numbers = [(), fitted(memories), fitted([(*memory, share) for memory in memories for share in (0.05, 0.3, 0.6)])]
+    misfits = [misfit(*each) for each in numbers]
+    simplest = next(at for at, each in enumerate(misfits) if each <= 2 * min(misfits))
+    beta, share = (*numbers[simplest], 0.0, 0.0)[:2]
+    return beta, share, misfits[simplest]

@@ -195,7 +195,8 @@ def _measured(player: Player, timed: bool) -> Fingerprint:
     )  # fmt: skip
     small = measures.gradients(22, _STEPS)
     common = (small, player.pure(measures.weights(22), small))
-    reading = _by_sign(player, flat, (*plays, common)) or _by_polar(flat, plays) or _by_search(flat, plays, common)
+    signed = _by_sign(player, flat, (*plays, common))
+    reading = signed or _by_polar(player, flat, plays) or _by_search(flat, plays, common)
     if reading.law == "the gradient" and decay == "coupled" and reading.rate in ("constant", "a schedule"):
         reading = replace(reading, decay="coupled or decoupled")
     return replace(reading, family=_words(reading))
@@ -224,16 +225,21 @@ def _by_sign(player: Player, seen: Fingerprint, plays: Any) -> Fingerprint | Non
     return None
 
 
-def _by_polar(seen: Fingerprint, plays: Any) -> Fingerprint | None:
-    """Return the fingerprint of a rule that makes the singular values of a filter alike, if it is one."""
+def _by_polar(player: Player, seen: Fingerprint, plays: Any) -> Fingerprint | None:
+    """Return the fingerprint of a rule that makes the singular values of a filter alike, if it is one.
+
+    How long its steps are depends on the gradients where a few iterations leave a third between singular values, so the
+    rate is read off a gradient that stays.
+    """
     if seen.flatness > _FLAT:
         return None
     beta, share, misfit = measures.orthogonal_filter(plays)
     if misfit > ALIKE / 2:
         return None
-    sizes = _sizes(plays)
-    numbers = {"beta1": beta, "share": share, "gain": float(sizes[0, -1, 0])}
-    rate = _rate(sizes, {}, seen, 5 * ALIKE)[0]  # a few iterations leave a third
+    same = _LARGE * np.repeat(measures.gradients(23, 1), _STEPS, axis=0)
+    held = [(size * same, player.pure(measures.weights(seed), size * same)) for seed, size in ((23, 1), (24, 2))]
+    rate, _ = _rate(_sizes(held), {}, seen, ALIKE)
+    numbers = {"beta1": beta, "share": share, "gain": float(_sizes(plays)[0, -1, 0])}
     return replace(
         seen, law="a filter with its singular values made alike", numbers=numbers, residual=misfit, rate=rate
     )
@@ -263,24 +269,32 @@ def _by_search(seen: Fingerprint, plays: Any, common: tuple[Array, Array]) -> Fi
 def _rate(
     coefficients: Array, numbers: dict[str, float], seen: Fingerprint, alike: float = _EXACT
 ) -> tuple[str, float]:
-    """Return what the coefficients of two plays do, in words, and the last one without the correction of a bias."""
-    first, second = (play[_STEPS // 3 :, :2].sum(1) for play in coefficients)
-    t = np.arange(_STEPS // 3 + 1, _STEPS + 1)
+    """Return what the coefficients of two plays do, in words, and the last one without the correction of a bias.
+
+    Late steps have to agree, as in some rules the first ones are others; where several words hold of them, as a short
+    memory has been corrected early, the first steps choose.
+    """
+    first, second = (play[:, :2].sum(1) for play in coefficients)
+    late = slice(_STEPS // 3, None)
     gain = float(-first[-1])
-    if np.any(np.abs(first - second) > alike * np.abs(first)):
+    if np.any(np.abs(first - second)[late] > alike * np.abs(first[late])):
         relative = "relative to |θ|" + " or the loss" * seen.closure  # a closure's loss is ⟨g, θ⟩
         return (relative if abs(seen.weight_degree - 1) < ALIKE else "its own"), gain
-    ones = np.ones(len(t))
-    mean = 1 - numbers["beta1"] ** t if "beta1" in numbers else ones
-    square = (1 - numbers["beta2"] ** t) ** numbers.get("power", 0.0) if "beta2" in numbers else ones
-    for words, expected in {
-        "constant": ones, "bias-corrected": square / mean, "numerator corrected": 1 / mean,
-        "denominator corrected": square,
-    }.items():  # fmt: skip
-        quotient = first / expected
-        if np.ptp(quotient) <= alike * np.abs(quotient).max():
-            return words, float(-quotient[-1])
-    return "a schedule", gain
+    t = np.arange(1, _STEPS + 1)
+    mean = 1 - numbers.get("beta1", 0.0) ** t
+    square = (1 - numbers.get("beta2", 0.0) ** t) ** numbers.get("power", 0.0)
+    corrected = {
+        "constant": first, "bias-corrected": first * mean / square, "numerator corrected": first * mean,
+        "denominator corrected": first / square,
+    }  # fmt: skip
+    holding = {
+        words: float(np.abs(each - each[-1]).sum())
+        for words, each in corrected.items() if np.ptp(each[late]) <= alike * np.abs(each[late]).max()
+    }  # fmt: skip
+    if not holding:
+        return "a schedule", gain
+    words = min(holding, key=lambda words: holding[words])
+    return words, float(-corrected[words][-1])
 
 
 def _words(seen: Fingerprint) -> str:
@@ -308,7 +322,7 @@ def _words(seen: Fingerprint) -> str:
 
 
 def _digits(value: float) -> str:
-    return f"{round(value, 4):g}"
+    return f"{round(value, 4) + 0.0:g}"  # no "-0"
 
 
 def _structure(seen: Fingerprint) -> str:
