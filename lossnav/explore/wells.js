@@ -6,6 +6,7 @@
 // Runge–Kutta integration is accurate; forwards it would not be. One orbit holds the path from every start.
 
 import { clamp } from "./kit.js";
+import { restRate } from "./rates.js";
 
 /**
  * `depth`, if given, digs a dip −depth·exp(−(θ−place)²/2wide²) into it; a negative one heaps a hill up.
@@ -98,12 +99,6 @@ export function wellRests(well) {
   };
   return { left: polish(-Math.sqrt(well.b)), barrier: polish(0), right: polish(Math.sqrt(well.b)) };
 }
-
-/**
- * The decay rate r of a path into a minimum of this curvature (Eq. 75).
- * @type {(gamma: number, curvature: number) => number}
- */
-export const restRate = (gamma, curvature) => Math.sqrt(gamma ** 2 / 4 + curvature) - gamma / 2;
 
 /**
  * The paths into `minimum` from one side (−1 or 1), as one orbit followed backwards until it turns (p = 0) or passes

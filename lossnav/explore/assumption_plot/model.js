@@ -1,7 +1,7 @@
 // Curvature over rate, h/r, of a mode that comes to rest at the rate r, under five assumptions (ηk = 1 for who plans).
 
 import { mapped, samples } from "../kit.js";
-import { restRate } from "../wells.js";
+import { restRate } from "../rates.js";
 import SHARED from "./constants.json" with { type: "json" };
 
 /** @typedef {{ gamma: number, decay: number, friction: number, impatience: number, rate: number }} Setting */

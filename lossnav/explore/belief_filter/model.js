@@ -1,5 +1,6 @@
 // The belief about a mean that wanders: its leaky average and its two-sided smoother, and the stream they watch. Δt = 1.
 
+import { restRate } from "../rates.js";
 import SHARED from "./constants.json" with { type: "json" };
 
 /** @typedef {ReturnType<typeof beliefLaw>} BeliefLaw */
@@ -11,7 +12,7 @@ import SHARED from "./constants.json" with { type: "json" };
 export function beliefLaw({ gamma, decay, diffusion, noise }) {
   const evidence = (diffusion / noise) ** 2;
   const stiffness = decay * (decay + gamma) + evidence;
-  const rate = stiffness / (Math.sqrt(gamma ** 2 / 4 + stiffness) + gamma / 2); // √(γ²/4+A) − γ/2 without cancellation
+  const rate = restRate(gamma, stiffness);
   const fast = gamma + rate;
   return { evidence, stiffness, rate, fast, beta: Math.exp(-rate), gain: evidence / stiffness, causal: fast / (fast + rate) };
 }

@@ -1,6 +1,7 @@
 // Beliefs about C = E[vec g vec gᵀ] of weights in two rows that do not mix: C₁ and C₂ on the diagonal; η = k = c = 1.
 
 import { mapped } from "../kit.js";
+import { fastRate } from "../rates.js";
 import SHARED from "./constants.json" with { type: "json" };
 
 /** @typedef {[number, number, number]} Spread a symmetric matrix as [m₁₁, m₁₂, m₂₂] */
@@ -51,9 +52,6 @@ export function believed(setting) {
   };
 }
 
-/** By what a discounting planner multiplies a gradient along a curvature: 1/s₊. */
-const gainAt = (/** @type {number} */ h, /** @type {number} */ gamma) => 1 / (Math.sqrt((gamma * gamma) / 4 + h) + gamma / 2);
-
 /** The local exponent of that (M17). */
 export const exponent = (/** @type {number} */ h, /** @type {number} */ gamma) => -0.5 * (1 - gamma / 2 / Math.sqrt((gamma * gamma) / 4 + h));
 
@@ -63,10 +61,10 @@ export const exponent = (/** @type {number} */ h, /** @type {number} */ gamma) =
  */
 export function steps(setting) {
   const { gradient: g, gamma } = setting;
-  const unit = gainAt((TRACES[0] + TRACES[1]) / 4, gamma);
+  const unit = fastRate(gamma, (TRACES[0] + TRACES[1]) / 4);
   return mapped(believed(setting), (matrix) => {
     const { values, turn } = spectrum(matrix);
-    const gains = values.map((h) => gainAt(h, gamma) / unit);
+    const gains = values.map((h) => unit / fastRate(gamma, h));
     const [a, b, d] = spreadOf(turn, gains[0], gains[1]);
     return [a * g[0] + b * g[1], b * g[0] + d * g[1]];
   });

@@ -1,15 +1,14 @@
 // Modes of a quadratic loss under decay f = −jθ: where they rest, and how fast they get there (Eqs. 124, 125).
 
 import { samples } from "../kit.js";
+import { restRate } from "../rates.js";
 import SHARED from "./constants.json" with { type: "json" };
 
 /** @typedef {{ decay: number, gamma: number, curvature: number }} Setting */
 
-/** Eq. 124, in a form that does not cancel. */
-export const decayedRate = (/** @type {number} */ h, /** @type {number} */ j, /** @type {number} */ gamma) => {
-  const bent = h + j * (j + gamma);
-  return bent / (Math.sqrt((gamma * gamma) / 4 + bent) + gamma / 2);
-};
+/** Eq. 124. */
+export const decayedRate = (/** @type {number} */ h, /** @type {number} */ j, /** @type {number} */ gamma) =>
+  restRate(gamma, h + j * (j + gamma));
 
 /** Eq. 125. */
 export const restingShare = (/** @type {number} */ h, /** @type {number} */ j, /** @type {number} */ gamma) => h / (h + j * (j + gamma));

@@ -1,18 +1,16 @@
 // What a planner that discounts makes of a gradient along a curvature ηkh, over ηk, and its local exponent (M17).
 
 import { samples } from "../kit.js";
+import { fastRate } from "../rates.js";
 import SHARED from "./constants.json" with { type: "json" };
 
 /** @typedef {{ gamma: number, curvature: number }} Setting */
 
-/** s₊ = √(γ²/4 + ηkh) + γ/2, by which a gradient is divided. */
-const forecast = (/** @type {Setting} */ { gamma, curvature }) => Math.sqrt(gamma ** 2 / 4 + curvature) + gamma / 2;
-
 /** @type {(given: Setting) => number} */
-export const gainOf = (given) => 1 / forecast(given);
+export const gainOf = ({ gamma, curvature }) => 1 / fastRate(gamma, curvature);
 
 /** −½(1 − γ/2S₀), with nothing subtracted. @type {(given: Setting) => number} */
-export const exponentOf = (given) => -given.curvature / (given.curvature + forecast(given) ** 2);
+export const exponentOf = ({ gamma, curvature }) => -curvature / (curvature + fastRate(gamma, curvature) ** 2);
 
 /** Where the exponent is −¼. */
 export const quarterAt = (/** @type {{ gamma: number }} */ { gamma }) => 0.75 * gamma ** 2;

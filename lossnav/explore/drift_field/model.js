@@ -1,6 +1,7 @@
 // The optimum under the drift f = qQθ − jθ on L = (h/2)|θ − θ*|², with η = k = 1, in complex numbers θ₁ + iθ₂.
 // There f = aθ with a = −j + iq, and one scalar formula holds Eqs. 108–121 (j = 0) and 122–128 (q = 0).
 
+import { restRate } from "../rates.js";
 import SHARED from "./constants.json" with { type: "json" };
 
 /** @typedef {{ start: number[], minimum: number[], rate: number, decay: number, gamma: number }} Setting */
@@ -25,9 +26,8 @@ const turned = (angle, size) => [size * Math.cos(angle), size * Math.sin(angle)]
  */
 export function driftLaw({ start, minimum, rate, decay, gamma }) {
   const a = [-decay, rate];
-  const root = Math.hypot(gamma / 2 + decay, Math.sqrt(STIFF)); // S
   const pull = STIFF + decay * (decay + gamma);
-  const lambda = pull / (root + gamma / 2); // S − γ/2 without cancellation
+  const lambda = restRate(gamma, pull);
   const alpha = pull + rate ** 2;
   const beta = gamma * rate;
   const share = STIFF / (alpha ** 2 + beta ** 2);

@@ -1,18 +1,10 @@
 // The closed form of the optimal step on a quadratic, one eigendirection at a time; η = k = 1.
 
+import { fastRate, restRate } from "../rates.js";
 import SHARED from "./constants.json" with { type: "json" };
 
 export const BOWL = SHARED.curvatures; // of Fig. 2c, d; the minimum is the origin
 export const TOLERANCE = 0.1; // how close a limit must be to count as holding
-
-/**
- * The decay rate r = S − γ/2, S = √(γ²/4 + ηkh) (Eq. 75), without cancellation.
- * @param {number} h
- * @param {number} gamma
- */
-export function rate(h, gamma) {
-  return h / (Math.sqrt(gamma ** 2 / 4 + h) + gamma / 2);
-}
 
 /**
  * The optimal displacement per unit of −gradient, (1 − e^{−rΔt})/h (Eq. 6); Δt may be infinite.
@@ -22,9 +14,9 @@ export function rate(h, gamma) {
  */
 export function gain(h, gamma, dt) {
   if (dt === Infinity) return 1 / h;
-  const x = rate(h, gamma) * dt;
+  const x = restRate(gamma, h) * dt;
   const shape = x === 0 ? 1 : -Math.expm1(-x) / x;
-  return (dt / (Math.sqrt(gamma ** 2 / 4 + h) + gamma / 2)) * shape;
+  return (dt / fastRate(gamma, h)) * shape;
 }
 
 /**
@@ -61,7 +53,7 @@ const times = (a, b) => (a === 0 ? 0 : a * b);
  * The two groups that decide the regime of one eigendirection: γ²/(4ηkh) and rΔt.
  * @type {(h: number, gamma: number, dt: number) => { damping: number, progress: number }}
  */
-export const groups = (h, gamma, dt) => ({ damping: gamma ** 2 / (4 * h), progress: rate(h, gamma) * dt });
+export const groups = (h, gamma, dt) => ({ damping: gamma ** 2 / (4 * h), progress: restRate(gamma, h) * dt });
 
 /**
  * |limit − optimal| / |optimal|; infinite where the limit is.

@@ -12,11 +12,12 @@ import { around, dense, edges, placeLabels } from "../labels.js";
 import { explorable, inPython } from "../life.js";
 import { bowlContours, drawArrow, squareFrame, squareGround } from "../plane.js";
 import { planePoint } from "../point.js";
+import { restRate } from "../rates.js";
 import { traitPlayer } from "../runner.js";
 import { simpleView } from "../simple.js";
 import { lineTable } from "../tables.js";
 import SHARED from "./constants.json" with { type: "json" };
-import { BOWL, TOLERANCE, ballisticStep, descentStep, error, groups, newtonStep, optimalStep, rate } from "./model.js";
+import { BOWL, TOLERANCE, ballisticStep, descentStep, error, groups, newtonStep, optimalStep } from "./model.js";
 import { GROUPS, LIMITS, planeGround, planeSpots } from "./regimes.js";
 
 /** @typedef {{ start: number[], gamma: number, dt: number | null }} Traits */
@@ -167,9 +168,9 @@ function stepFrame(stage, plane, root, width) {
  * @type {(at: Element, f: StepFrame, result: StepResult) => void}
  */
 function stepMoving(at, f, { start, gamma, dt, optimal, steps, ways, nearest }) {
-  const place = (/** @type {number} */ t) => BOWL.map((h, i) => start[i] * Math.exp(-rate(h, gamma) * t));
+  const place = (/** @type {number} */ t) => BOWL.map((h, i) => start[i] * Math.exp(-restRate(gamma, h) * t));
   const pixel = pixels(f);
-  const longest = 9 / rate(BOWL[0], gamma);
+  const longest = 9 / restRate(gamma, BOWL[0]);
   const line = Array.from({ length: 121 }, (_, i) => pixel(place(longest * (i / 120) ** 3)));
   drawLine(at, [...line, pixel([0, 0])], { stroke: ink("optimal"), "stroke-width": 3.2, ...curve("path", f.x, f.y) });
   const from = pixel(start);
@@ -225,7 +226,7 @@ function nearestTime(f, start, gamma, px, py) {
   let best = [Infinity, 1];
   for (let i = 0; i <= 400; i++) {
     const dt = toTime(i / 400);
-    const [x, y] = BOWL.map((h, j) => start[j] * Math.exp(-rate(h, gamma) * dt));
+    const [x, y] = BOWL.map((h, j) => start[j] * Math.exp(-restRate(gamma, h) * dt));
     const gap = Math.hypot(f.x(x) - px, f.y(y) - py);
     if (gap < best[0] - 1e-9) best = [gap, dt];
   }

@@ -2,12 +2,10 @@
 // sums over all looks of a plan that decays at the rate r and of an error that grows between them.
 
 import { samples } from "../kit.js";
+import { restRate } from "../rates.js";
 import SHARED from "./constants.json" with { type: "json" };
 
 /** @typedef {{ gamma: number, price: number, eta: number, every: number }} Setting */
-
-/** @type {(given: { gamma: number, eta: number }) => number} */
-const rate = ({ gamma, eta }) => eta / (Math.sqrt((gamma * gamma) / 4 + eta) + gamma / 2);
 
 /**
  * What looks cost, and what it costs not to see in between: γ times J, per unit of time.
@@ -15,7 +13,7 @@ const rate = ({ gamma, eta }) => eta / (Math.sqrt((gamma * gamma) / 4 + eta) + g
  */
 export function billOf(given, every) {
   const { gamma, price, eta } = given;
-  const [r, y] = [rate(given), gamma * every];
+  const [r, y] = [restRate(gamma, eta), gamma * every];
   const often = y < 1e-6 ? 1 / every : gamma / -Math.expm1(-y); // γ over the sum of the discounts
   const grown = y < 1e-3 ? every * every * (1 / 2 - y / 3 + (y * y) / 8) : (1 - Math.exp(-y) * (1 + y)) / (gamma * gamma);
   const floor = r / (2 * eta);
@@ -26,7 +24,7 @@ export function billOf(given, every) {
 /** The best time between two looks (W22), by bisection. */
 export function bestInterval(/** @type {Setting} */ given) {
   const { gamma, price, eta } = given;
-  const wanted = (2 * eta * price) / rate(given) ** 2;
+  const wanted = (2 * eta * price) / restRate(gamma, eta) ** 2;
   const surprise = (/** @type {number} */ every) => {
     const y = gamma * every;
     return y < 1e-3 ? every * every * (1 / 2 - y / 6 + (y * y) / 24) : (Math.expm1(-y) + y) / (gamma * gamma);

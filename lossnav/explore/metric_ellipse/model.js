@@ -1,5 +1,6 @@
 // The optimum on L = ½θᵀHθ, H = diag(h), with a metric G and η = k = 1, in the modes HX = GX diag(c), XᵀGX = I (Eqs. 8–10).
 
+import { restRate } from "../rates.js";
 import SHARED from "./constants.json" with { type: "json" };
 
 /** @typedef {[number, number, number]} Symmetric a matrix as [m₁₁, m₁₂, m₂₂] */
@@ -61,7 +62,7 @@ function priceModes(metric) {
 export function metricLaw({ start, angle, ratio, gamma }) {
   const metric = metricOf(angle, ratio);
   const { curvatures, modes } = priceModes(metric);
-  const rates = curvatures.map((c) => c / (Math.sqrt(gamma ** 2 / 4 + c) + gamma / 2));
+  const rates = curvatures.map((c) => restRate(gamma, c));
   const slope = start.map((x, i) => VALLEY[i] * x);
   const along = modes.map((mode) => dot(mode, slope)); // Xᵀg = diag(c)z₀
   const blend = (/** @type {number[]} */ weights) => [0, 1].map((j) => weights[0] * modes[0][j] + weights[1] * modes[1][j]);

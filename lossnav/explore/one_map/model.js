@@ -2,6 +2,7 @@
 // rates r = r_γ(q) for the heavy ball's rates q (W2). All start from rest.
 
 import { clamp, lastOf, samples } from "../kit.js";
+import { restRate } from "../rates.js";
 import SHARED from "./constants.json" with { type: "json" };
 
 /** @typedef {{ gamma: number, speed: number, start: number[] }} Setting */
@@ -26,8 +27,7 @@ const ball = (/** @type {Price} */ { speed }, /** @type {number} */ h) => /** @t
  * @type {(price: Price, h: number) => Gains}
  */
 function rates({ gamma, speed }, h) {
-  const rate = (/** @type {number} */ p) => p / (Math.sqrt((gamma * gamma) / 4 + p) + gamma / 2);
-  return [rate(h / speed), rate(speed)];
+  return [restRate(gamma, h / speed), restRate(gamma, speed)];
 }
 
 /** @type {Law} */

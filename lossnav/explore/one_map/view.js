@@ -64,7 +64,7 @@ const buildOneMap = (root, state) => {
       drawRates(over, rates, { x, y }, given);
       const timed = entries(found).filter(([name]) => name !== "ball");
       const tracks = timed.map(([name, path]) => evenly(path.map(pixel), ink(SHARED.lines[/** @type {Line} */ (name)].tint)));
-      return [...words(given), tracks];
+      return [...words(given, "average" in found), tracks];
     },
     run: { seconds: 6, inside: ({ square }) => square },
     python({ gamma, speed }) {
@@ -92,8 +92,8 @@ function drawRates(at, f, scales, given) {
   }
 }
 
-/** @type {(given: Setting) => [string, string[]]} */
-function words(given) {
+/** @type {(given: Setting, averaged: boolean) => [string, string[]]} */
+function words(given, averaged) {
   const { gamma, speed } = given;
   const share = (/** @type {number} */ part) => `${fixed(100 * part, 1)} %`;
   const [flat, steep] = SHARED.curvatures.map((h) => overshoot(optimal(given, h)));
@@ -102,7 +102,7 @@ function words(given) {
   return [verdict, [
     `γ = ${fixed(gamma, 2)}, c = ${fixed(speed, 2)}: what swings has 4h > c².`,
     flat > 0 ? `Its flat mode overshoots by ${share(flat)}.` : "Its flat mode does not swing.",
-    speed > 0 ? `The average costs ${share(excess(given))} too much.` : "A walker is there at once.",
+    averaged ? `The average costs ${share(excess(given))} too much.` : "A walker is there at once.",
   ]];
 }
 

@@ -1,15 +1,14 @@
 // By what the optimal update multiplies the gradient along a direction of curvature h, η = k = 1, and its three limits.
 
+import { fastRate } from "../rates.js";
+
 /** @typedef {{ gamma: number, dt: number, curvature: number }} Setting */
 
-/** @type {(setting: Setting) => number} */
-const root = ({ gamma, curvature }) => Math.sqrt(gamma ** 2 / 4 + curvature) + gamma / 2;
-
 /** φ(h) = (1 − e^{−rΔt})/h (Eq. 6), with nothing subtracted. */
-export function preconditioner(/** @type {Setting} */ setting) {
-  const over = root(setting);
-  const x = (setting.curvature / over) * setting.dt;
-  return (setting.dt / over) * (x < 1e-12 ? 1 : -Math.expm1(-x) / x);
+export function preconditioner(/** @type {Setting} */ { gamma, dt, curvature }) {
+  const over = fastRate(gamma, curvature);
+  const x = (curvature / over) * dt;
+  return (dt / over) * (x < 1e-12 ? 1 : -Math.expm1(-x) / x);
 }
 
 /** Eqs. 86, 87 and 83. */

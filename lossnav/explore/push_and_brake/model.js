@@ -1,12 +1,13 @@
 // One mode with ηkh = 1, from θ = −1: the optimal path θ̈ = γθ̇ + θ, the ball θ̈ = −γθ̇ − θ from rest, and γθ̇ = −θ.
 
 import { mapped, samples } from "../kit.js";
+import { restRate } from "../rates.js";
 import SHARED from "./constants.json" with { type: "json" };
 
 /** @typedef {{ gamma: number, now: number }} Setting */
 
-/** The optimal path's rate r; without a difference of nearly equal numbers. */
-export const planRate = (/** @type {number} */ gamma) => 1 / (Math.hypot(gamma / 2, 1) + gamma / 2);
+/** The optimal path's rate r. */
+export const planRate = (/** @type {number} */ gamma) => restRate(gamma, 1);
 
 /** The slower rate of a ball that does not swing, γ ≥ 2. */
 export const slowRate = (/** @type {number} */ gamma) => 1 / (gamma / 2 + Math.sqrt(gamma ** 2 / 4 - 1));

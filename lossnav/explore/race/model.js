@@ -5,7 +5,8 @@
 
 /** @import { Orbit, Well } from "../wells.js" */
 
-import { pathFrom, placeAt, restRate, wellBend, wellFloor, wellHeteroclinic, wellLoss, wellOrbit, wellSlope } from "../wells.js";
+import { restRate } from "../rates.js";
+import { pathFrom, placeAt, wellBend, wellFloor, wellHeteroclinic, wellLoss, wellOrbit, wellSlope } from "../wells.js";
 import SHARED from "./constants.json" with { type: "json" };
 
 /** @typedef {{ tilt: number, dug: number[] }} Land the tilt d, and where how deep a dip is dug */

@@ -1,7 +1,7 @@
 // Six rules on L = ½(θ₁² + κθ₂²), η = k = 1, and what each regrets in J: the sum of |θ̇ − θ̇*|²/2 along its steps, joined by
 // straight lines, split into speed and direction. Each gets the time of a step that suits it best.
 
-import { restRate } from "../wells.js";
+import { restRate } from "../rates.js";
 import SHARED from "./constants.json" with { type: "json" };
 
 /** @typedef {{ start: number[], gamma: number, kappa: number }} Setting */

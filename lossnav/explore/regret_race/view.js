@@ -12,7 +12,7 @@ import { bowlContours, squareFrame, squareGround } from "../plane.js";
 import { planePoint } from "../point.js";
 import { between } from "../runner.js";
 import { simpleView } from "../simple.js";
-import { restRate } from "../wells.js";
+import { restRate } from "../rates.js";
 import SHARED from "./constants.json" with { type: "json" };
 import { bestPath, billed, placeOfBest } from "./model.js";
 

@@ -5,6 +5,7 @@
 //     p y″ − (1−p) y′ = e^y − 1 − p z′² e^{−y},     p z″ − (1−p + p y′) z′ = e^y z
 // The plan is the solution that comes to rest, y = z = 0; near it both decay as e^{−τ}.
 
+import { restRate } from "../rates.js";
 import SHARED from "./constants.json" with { type: "json" };
 
 /** @typedef {{ gamma: number, entropy: number, curvature: number, minimum: number, switches: Switch[], now: number }} Setting */
@@ -26,7 +27,7 @@ export const TIMES = Array.from({ length: COUNT + 1 }, (_, i) => UNTIL * (0.15 *
  * @param {{ gamma: number, entropy: number }} setting
  */
 function switchScales({ gamma, entropy }) {
-  const rate = entropy / (Math.sqrt(gamma ** 2 / 4 + entropy) + gamma / 2);
+  const rate = restRate(gamma, entropy);
   return { rate, share: rate / (rate + gamma) };
 }
 

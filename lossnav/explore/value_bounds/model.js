@@ -1,6 +1,7 @@
 // The least cost V on L = ln cosh θ + θ²/20 (η = k = 1), and its bounds (L24): kL/s₊(M) ≤ V ≤ kL/s₊(μ).
 
 import { samples } from "../kit.js";
+import { fastRate } from "../rates.js";
 import SHARED from "./constants.json" with { type: "json" };
 
 /** @typedef {{ gamma: number, smoothness: number, pl: number, start: number }} Setting */
@@ -17,8 +18,8 @@ const slopeAt = (theta) => Math.tanh(theta) + ridge * theta;
 /** |∇L|²/2L: largest at the minimum, 1 + ridge. @type {(theta: number) => number} */
 export const bendAt = (theta) => slopeAt(theta) ** 2 / (2 * lossAt(theta));
 
-/** 1/s₊(h). @type {(gamma: number, h: number) => number} */
-const perLoss = (gamma, h) => 1 / (Math.hypot(gamma / 2, Math.sqrt(h)) + gamma / 2);
+/** @type {(gamma: number, h: number) => number} */
+const perLoss = (gamma, h) => 1 / fastRate(gamma, h);
 
 /**
  * V/kL at θ = `from` and at `count` further points up to `to`, each the same factor from the one before. In u = ln θ the

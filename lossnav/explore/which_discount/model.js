@@ -2,7 +2,7 @@
 // and how well they are aligned with the optimum of each γ.
 
 import { samples } from "../kit.js";
-import { restRate } from "../wells.js";
+import { restRate } from "../rates.js";
 import SHARED from "./constants.json" with { type: "json" };
 
 /** @typedef {{ power: number, kappa: number, gamma: number }} Setting */
