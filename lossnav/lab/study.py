@@ -208,6 +208,7 @@ def main(script: str, studies: Mapping[str, Study], words: Sequence[str] | None 
     """
     path = Path(script).resolve()
     results, stem = path.parents[1] / "book" / "results", path.stem.replace("_", "-")
+    # One parser for all studies of a script: an option belongs to those that name it.
     short = {name.removeprefix(f"{stem}-"): name for name in studies}
     options = {option: None for study in studies.values() for option in study.options}
     parser = argparse.ArgumentParser(
@@ -233,6 +234,7 @@ def main(script: str, studies: Mapping[str, Study], words: Sequence[str] | None 
     given = {option: value for option in options if (value := getattr(parsed, option)) is not None}
     if strange := sorted(given.keys() - study.options.keys()):
         parser.error(f"{name} has no --{strange[0]}")
+    # What the record names as its command: as typed, without what is the default anyway.
     changed = {option: value for option, value in given.items() if value != study.options[option]}
     command = " ".join([
         f"python studies/{path.name}", *([parsed.study] if len(studies) > 1 else []),

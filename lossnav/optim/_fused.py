@@ -102,6 +102,7 @@ def _launch(
     call = rule._call(group, states)
     library = _native.load(params[0].dtype, call.kernel)
     counters = [s["step"].cpu() for s in states]  # the tensor itself, where it lies there
+    # The loop wants all streams of a weight in one layout: what lies otherwise is copied, and later copied back.
     homes = [p if _is_dense(p) else p.contiguous() for p in params]
     streams = [homes, [_laid_out_like(p, g) for p, g in zip(homes, grads, strict=True)]]
     for key in call.memory:
@@ -117,6 +118,7 @@ def _launch(
         if home is not p:
             p.copy_(home)
     torch.autograd.graph.increment_version(params)  # autograd must know that the values it may have saved are gone
+    # If all lay in place, the next step may be launched with the same addresses.
     old, ids = rule.__dict__.get("_launches", {}), (id(peer) for peer in rule.param_groups if peer is not group)
     launches = rule._launches = {place: old[place] for place in ids if place in old}  # a lost group's state goes
     as_they_are = all(a is b for a, b in zip(chain(homes, streams[1]), chain(params, grads), strict=True))

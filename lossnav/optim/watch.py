@@ -118,6 +118,7 @@ class Watch(Shown):
             return
         torch._foreach_neg_(self._before)
         torch._foreach_add_(self._before, moving)  # δ
+        # A row of numbers, which stay on the device: nobody waits for them.
         row = torch.full((_FLOATS,), math.nan, dtype=torch.float64, device=moving[0].device)
         row[0] = _inner(self._before, self._before)
         if self._loss is not None:

@@ -116,6 +116,7 @@ def cooling(
         u, root, rate = parts(distance)
         return float(np.sum(h * m * np.exp(-2 * h * distance))) / 2 + float(np.trapezoid(rate * root**2, u)) / 2
 
+    # The least on a grid in ln U, then the minimum beside it.
     top = math.log(longest)
     grid = np.linspace(top - 30, top, 241)
     values = [cost(float(x)) for x in grid]
@@ -124,6 +125,7 @@ def cooling(
     minimum = scipy.optimize.minimize_scalar(cost, bounds=(lower, upper), method="bounded", options={"xatol": 1e-10})
     where = float(minimum.x) if minimum.fun <= values[best] else float(grid[best])
     u, _, rate = parts(min(math.exp(where), longest))
+    # Back from the sum of rates to time, dt = du/a.
     left = np.concatenate([[0.0], np.cumsum(np.diff(u) * (1 / rate[1:] + 1 / rate[:-1]) / 2)])
     return Cooling(left, rate, float(u[-1]), min(float(minimum.fun), values[best]))
 

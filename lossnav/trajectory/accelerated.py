@@ -87,6 +87,7 @@ class Held(NamedTuple):
 def held(objective: Objective, h: Array, dt: Any) -> Held:
     """Return the exact step over a finite Δt ≥ 0 on modes of curvature h (W9); the two broadcast."""
     kappa, friction = gains(objective, h)
+    # The rates of e^{−λt}, λ² − K₂λ + K₁ = 0, the slower one as a quotient: as a difference it would cancel.
     h, t, kappa, half = np.broadcast_arrays(h, np.asarray(dt, np.float64), kappa, friction / 2)
     stiff = kappa * h
     gap = half**2 - stiff

@@ -124,6 +124,7 @@ def straight(problem: Transcription, start: Array, place: Array) -> list[Array]:
 def settle(problem: Transcription, minimum: newton.Minimum) -> tuple[Transcription, newton.Minimum]:
     """Return the problem on a mesh that has moved to the path, and the path on it."""
     for _ in range(_ROUNDS):
+        # Enough, if no interval holds much more than its share.
         weight = _density(problem, minimum.path)
         share = weight * problem.dt[:, 0]
         if not np.all(np.isfinite(share)) or np.max(share) <= _EVEN * np.mean(share):

@@ -81,6 +81,7 @@ def collocate(
     """
     dim = loss.dim
     rests = end is not None and bool(np.all(np.isfinite(end.fixed)))
+    # The state is θ, θ̇ and J so far, of the loss in excess of its level at the rest.
     place = theta0 if end is None else (end.fixed if rests else end.centre)
     level = 0.0 if end is None else float(loss.value(place))
 
@@ -108,6 +109,7 @@ def collocate(
     t = (
         span * np.linspace(0.0, 1.0, _NODES) ** 2 if mesh is None else mesh
     )  # finer after the start, where paths are fast
+    # Start from the law of the end; what SciPy makes nothing of has failed, whatever it says.
     position, speed = _law(theta0, span, end, endpoint, t) if guess is None else guess(t)
     start = np.vstack([position.T, speed.T, 0 * t[None, :]])
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
@@ -119,6 +121,7 @@ def collocate(
         solution = _Lost(t, start)
 
     inside = _Inside(solution.sol, dim)
+    # J up to the end, and what comes after it.
     stop = inside.position(np.array([span]))[0]
     total = float(solution.y[-1, -1])
     excess, growth, asymptote = math.nan, math.nan, stop.copy()

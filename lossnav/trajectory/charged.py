@@ -264,11 +264,13 @@ def _accelerated(case: Case, loss: Quadratic) -> Trajectory:
     curved = h > (_FLAT * np.max(np.abs(h), initial=0.0) if gamma > 0 else 0.0)
     inverse_h = np.where(curved, 1 / np.where(curved, h, 1.0), 0.0)
     flat = 0.0 if gamma == 0 else -m / gamma * float(np.where(curved, 0.0, kappa**2) @ g**2)
+    # Modes that know their minimum count from there, the others from where they start.
     own = m * float((inverse_h * kappa * (gamma + friction)) @ g**2 + 2 * kappa @ (g * v) + friction @ v**2)
     cost_to_go, level = (own + flat) / 2, float(loss.value(theta0)) - float(inverse_h @ g**2) / 2
     scale = objective.k * (abs(float(loss.value(theta0))) + abs(level))
     # Where nothing pulls (h = g = 0), friction alone stops a learner who moves, after v/K₂.
     coasts = (h == 0) & (np.abs(g) <= 1e-12 * np.max(np.abs(g), initial=0.0))
+    # How fast each mode comes to rest, and where.
     slow = np.where(coasts, friction, _slow(kappa * h, friction))
     moved = (v != 0) | ((g != 0) & ~coasts)
     rests = np.all((slow > 0) | ~moved)

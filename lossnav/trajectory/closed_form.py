@@ -35,6 +35,7 @@ def _free_end(objective: Objective, loss: Quadratic, theta0: Array) -> Trajector
     basis = modes.decompose(loss.hessian(theta0), objective.metric_matrix(loss.dim))
     h, gradient = basis.curvature, basis.directions.T @ loss.gradient(theta0)
     modes.require_minimiser(h, gradient, gain, objective.gamma, horizon, charge)
+    # Each mode goes by itself; what it adds to J depends on whether it knows a place to rest.
     path = _Free(theta0, basis.directions, gradient, (h, gain, objective.gamma), (horizon, charge))
     endless = math.isinf(horizon)
     tilted = np.abs(gradient) > 1e-12 * np.max(np.abs(gradient), initial=0.0)
@@ -48,6 +49,7 @@ def _free_end(objective: Objective, loss: Quadratic, theta0: Array) -> Trajector
         cost_to_go -= objective.k / 2 * float(_descent(objective, h[flat]) @ gradient[flat] ** 2)
     scale = objective.k * (abs(float(loss.value(theta0))) + abs(level))
     action = cost_to_go + resting_action(objective.k * level, objective.gamma, scale, horizon)
+    # What becomes of the path: in a time without an end each mode falls off, grows, or moves on.
     slow, growth = modes.slow_rate(h, gain, objective.gamma), math.nan
     if endless:
         growth = float(np.max(-slow, initial=-math.inf, where=(gradient != 0) & ((h > 0) | tilted)))
@@ -92,6 +94,7 @@ def _fixed_end(objective: Objective, loss: Quadratic, theta0: Array, endpoint: A
         raise ValueError(
             "method = 'closed_form' with an endpoint needs a Hessian without flat directions; use 'action' or 'bvp'"
         )
+    # A mode that swings is optimal for less than half a turn.
     square = gamma**2 / 4 + gain * h
     if np.any((square < 0) & (np.sqrt(np.maximum(-square, 0)) * horizon >= np.pi)):
         worst = int(np.argmin(square))
@@ -100,6 +103,7 @@ def _fixed_end(objective: Objective, loss: Quadratic, theta0: Array, endpoint: A
             f"t = {np.pi / math.sqrt(-square[worst]):.6g} lies before the horizon {horizon:.6g}"
         )
     rest = np.where(flat, 0.0, -gradient / np.where(flat, 1.0, h))  # stationary point, in mode coordinates from theta0
+    # Both ends as seen from the stationary point, mode by mode.
     stop = directions.T @ metric @ (endpoint - theta0) - rest
     path = _Bridge(theta0, directions, rest, -rest, stop, square, gamma, horizon)
     _, pace = path.in_modes(np.array([0.0, horizon]))

@@ -86,6 +86,7 @@ class ToRests:
             raise NoMinimiser(
                 f"no minimiser: the loss falls so fast towards {place} that J has no lower bound; set a horizon"
             )
+        # Places on the floor of a valley are no rests of their own: one path with a late deadline serves them all.
         rests, floor = late.split(objective, final, rests)
         may_wander = self.cut is None and plain
         if len(floor):
@@ -102,6 +103,7 @@ class ToRests:
             budget.stage("a path that never comes to rest")
             yield late.path(objective, loss, theta0, rests, settings)
             return
+        # Of the rests that are left, those that a path can reach and that may matter.
         ends = self._cheapest(self._below(ends))
         if forgotten := self._forgotten(ends):
             budget.stage("a path that is forgotten on its way")
@@ -112,6 +114,7 @@ class ToRests:
             ends = [end for end in ends if end not in forgotten]
             if not ends:
                 return
+        # To each of these an extremal; where none has one, to saddles that are blunt enough for the discount.
         has_extremal = False
         for path in self._all(ends, rests):
             has_extremal = has_extremal or path.status is not Status.NO_EXTREMAL
@@ -121,6 +124,7 @@ class ToRests:
             yield from map(self._onto_saddle, saddles)
             if not saddles and may_wander:
                 yield late.path(objective, loss, theta0, rests, settings)
+        # Descents have got lost: it may pay to run away.
         if len(rests.lost) and may_wander:
             budget.stage("a path that runs away")
             away = late.escape(objective, loss, theta0, rests, min(float(loss.value(end.centre)) for end in ends))
@@ -207,6 +211,7 @@ class ToRests:
             probe = self._relaxing(end) if alone else None
             direct.append((probe or self._towards(end, ends), end))
             yield direct[-1][0]
+        # Then by way of minima and passes, beginning with the rest of the cheapest path.
         direct.sort(key=lambda pair: (pair[0].status is not Status.CONVERGED, pair[0].action))
         if "one by one" in getattr(self.loss, "batches", {}).values():
             direct = direct[:1]
@@ -349,6 +354,7 @@ class ToRests:
             elif near <= 500 * arrived or given_up or elsewhere:
                 # A path that only arrives because the grid ends, however long the grid, follows no extremal.
                 return _Probe(coarse, probe, *_none_at(place))
+            # Not there yet: twice the time, from the path with a wait in it, or anew from the law.
             waits = probe.converged and near > 500 * arrived
             coarse, old = self._coarse(2 * span, end), coarse
             if self._too_coarse(coarse):

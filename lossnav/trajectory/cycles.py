@@ -204,82 +204,115 @@ def _resolved(start: Cycle, clock: bool) -> Cycle:
 
 def _newton(start: Cycle, clock: bool) -> Cycle:
     """Return the solution near ``start`` on its nodes; the period is unknown if ``clock``, else the strength."""
-    objective, loss, (count, dim) = start.objective, start.loss, start.nodes.shape
-    size = float(np.max(np.ptp(start.nodes, axis=0)))
-    metric = objective.metric_matrix(dim)
-    first, second = fourier.differentiation(count)
-    total = count * dim
-
-    def unpack(factor: float) -> tuple[float, float]:
-        return (start.period * factor, start.strength) if clock else (start.period, start.strength * factor)
-
-    def local(place: Array, speed: Array, factor: float) -> Array:
-        """Return θ'' and the balance's integrand at each node, shape (N, D+1), in units of size and period."""
-        period, strength = unpack(factor)
-        theta, rate = size * place, size / period * speed
-        turn = acceleration(objective, theta, rate, loss.gradient(theta), strength) * period**2 / size
-        slip = (rate - strength * _drift(objective, theta)) * period / size
-        return np.concatenate([turn, np.einsum("ni,ij,nj->n", speed, metric, slip)[:, None]], axis=1)
-
-    place = start.nodes / size
-    along = first[0] @ place / np.linalg.norm(first[0] @ place)
-    anchor = place[0].copy()
-
-    def residual(place: Array, factor: float, unfold: float) -> Array:
-        speed = first @ place
-        terms = local(place, speed, factor)
-        gaps = second @ place - terms[:, :dim] - unfold * speed
-        return np.concatenate([gaps.ravel(), [np.mean(terms[:, dim]), along @ (place[0] - anchor)]])
-
-    def jacobian(place: Array, factor: float, unfold: float) -> Array:
-        speed, at = first @ place, np.arange(count)
-        matrix = np.zeros((total + 2, total + 2))
-        blocks, balance = matrix[:total, :total].reshape(count, dim, count, dim), matrix[total, :total]
-        for j in range(dim):
-            tilt = 1e-5 * np.eye(dim)[j]
-            by_place = (local(place + tilt, speed, factor) - local(place - tilt, speed, factor)) / 2e-5
-            by_speed = (local(place, speed + tilt, factor) - local(place, speed - tilt, factor)) / 2e-5
-            blocks[:, j, :, j] += second - unfold * first
-            blocks[at, :, at, j] -= by_place[:, :dim]
-            blocks[:, :, :, j] -= by_speed[:, :dim, None] * first[:, None, :]
-            balance[j::dim] = (by_place[:, dim] + first.T @ by_speed[:, dim]) / count
-        ahead, behind = local(place, speed, factor + 1e-6), local(place, speed, factor - 1e-6)
-        change = (ahead - behind) / 2e-6
-        matrix[:total, total], matrix[total, total] = -change[:, :dim].ravel(), np.mean(change[:, dim])
-        matrix[:total, total + 1] = -speed.ravel()
-        matrix[total + 1, :dim] = along
-        return matrix
-
-    state, gap, length = (place, 1.0, 0.0), residual(place, 1.0, 0.0), math.inf
+    equations = _Equations(start, clock)
+    unknowns = equations.guess
+    gap, length = equations.residual(unknowns), math.inf
     for _ in range(_MOST_STEPS):
         try:
-            step = np.linalg.solve(jacobian(*state), -gap)
+            step = np.linalg.solve(equations.jacobian(unknowns), -gap)
         except np.linalg.LinAlgError:
             break
+        # Halve the step until the residual falls.
         share = 1.0
         while True:
-            trial = (state[0] + share * step[:total].reshape(count, dim), state[1] + share * step[-2],
-                     state[2] + share * step[-1])  # fmt: skip
+            trial = unknowns + share * step
             with np.errstate(all="ignore"):
-                after = residual(*trial) if trial[1] > 0.05 else np.full_like(gap, math.inf)
+                after = equations.residual(trial)
             if np.linalg.norm(after) < np.linalg.norm(gap) or share < 1e-4:
                 break
             share /= 2
         previous, length = length, share * float(np.max(np.abs(step)))
         if share < 1e-4 or (length < 1e-9 and length >= previous):
             break  # no way down, or rounding is reached
-        state, gap = trial, after
+        unknowns, gap = trial, after
         if length < 1e-12:
             break
-    period, strength = unpack(state[1])
-    scale = float(np.max(np.abs(second @ state[0])))
-    missed = max(float(np.max(np.abs(gap))) / scale, abs(state[2]))
-    if not missed < 1e-7:
-        raise NotConverged(
-            f"no closed extremal was found near the guess (residual {missed:.3g}); the learner may lock in place here: "
-            "come from a stronger drift, with the cycle found there as guess"
-        )
-    return Cycle(objective, loss, float(strength), float(period), size * state[0], missed, fourier.tail(state[0]))
+    return equations.solution(unknowns, gap)
+
+
+class _Equations:
+    """A closed extremal on its nodes: N·D + 2 equations for its places, a factor on period or strength, and μ.
+
+    At each node the equation of motion holds with the unfolding term μθ'; over the orbit the balance is zero; and as an
+    orbit may begin anywhere, its first node moves only across the guess. Places are measured by the orbit's size, times
+    by its period, and the unknowns are one vector, the factor and μ last.
+    """
+
+    def __init__(self, start: Cycle, clock: bool):
+        self.start, self.clock = start, clock
+        self.count, self.dim = start.nodes.shape
+        self.size = float(np.max(np.ptp(start.nodes, axis=0)))
+        self.metric = start.objective.metric_matrix(self.dim)
+        self.first, self.second = fourier.differentiation(self.count)
+        place = start.nodes / self.size
+        self.guess: Array = np.append(place, [1.0, 0.0])
+        self.anchor = place[0].copy()
+        self.along = self.first[0] @ place / np.linalg.norm(self.first[0] @ place)
+
+    def _split(self, unknowns: Array) -> tuple[Array, float, float]:
+        return unknowns[:-2].reshape(self.count, self.dim), unknowns[-2], unknowns[-1]
+
+    def _scales(self, factor: float) -> tuple[float, float]:
+        """Return period and strength."""
+        period, strength = self.start.period, self.start.strength
+        return (period * factor, strength) if self.clock else (period, strength * factor)
+
+    def _local(self, place: Array, speed: Array, factor: float) -> Array:
+        """Return θ'' and the balance's integrand at each node, shape (N, D+1), in units of size and period."""
+        objective, loss, size = self.start.objective, self.start.loss, self.size
+        period, strength = self._scales(factor)
+        theta, rate = size * place, size / period * speed
+        turn = acceleration(objective, theta, rate, loss.gradient(theta), strength) * period**2 / size
+        slip = (rate - strength * _drift(objective, theta)) * period / size
+        return np.concatenate([turn, np.einsum("ni,ij,nj->n", speed, self.metric, slip)[:, None]], axis=1)
+
+    def residual(self, unknowns: Array) -> Array:
+        """Return what is left of each equation; infinity where the factor is nearly none."""
+        place, factor, unfold = self._split(unknowns)
+        if factor <= 0.05:
+            return np.full_like(unknowns, math.inf)
+        speed = self.first @ place
+        terms = self._local(place, speed, factor)
+        gaps = self.second @ place - terms[:, :-1] - unfold * speed
+        return np.append(gaps, [np.mean(terms[:, -1]), self.along @ (place[0] - self.anchor)])
+
+    def jacobian(self, unknowns: Array) -> Array:
+        """Return ∂residual/∂unknowns: what is local by central differences, the derivatives in time exactly."""
+        place, factor, unfold = self._split(unknowns)
+        count, dim, total = self.count, self.dim, self.count * self.dim
+        speed, at = self.first @ place, np.arange(count)
+        matrix = np.zeros((total + 2, total + 2))
+        blocks, balance = matrix[:total, :total].reshape(count, dim, count, dim), matrix[total, :total]
+        # A node's place acts there, and through the speed everywhere.
+        for j in range(dim):
+            tilt = 1e-5 * np.eye(dim)[j]
+            by_place = (self._local(place + tilt, speed, factor) - self._local(place - tilt, speed, factor)) / 2e-5
+            by_speed = (self._local(place, speed + tilt, factor) - self._local(place, speed - tilt, factor)) / 2e-5
+            blocks[:, j, :, j] += self.second - unfold * self.first
+            blocks[at, :, at, j] -= by_place[:, :dim]
+            blocks[:, :, :, j] -= by_speed[:, :dim, None] * self.first[:, None, :]
+            balance[j::dim] = (by_place[:, dim] + self.first.T @ by_speed[:, dim]) / count
+        # The last two columns are the factor's and μ's, the last row keeps the first node.
+        ahead, behind = self._local(place, speed, factor + 1e-6), self._local(place, speed, factor - 1e-6)
+        change = (ahead - behind) / 2e-6
+        matrix[:total, total], matrix[total, total] = -change[:, :dim].ravel(), np.mean(change[:, dim])
+        matrix[:total, total + 1] = -speed.ravel()
+        matrix[total + 1, :dim] = self.along
+        return matrix
+
+    def solution(self, unknowns: Array, gap: Array) -> Cycle:
+        """Return the cycle; NotConverged where a gap or the unfolding term is left."""
+        place, factor, unfold = self._split(unknowns)
+        period, strength = self._scales(factor)
+        scale = float(np.max(np.abs(self.second @ place)))
+        missed = max(float(np.max(np.abs(gap))) / scale, abs(unfold))
+        if not missed < 1e-7:
+            raise NotConverged(
+                f"no closed extremal was found near the guess (residual {missed:.3g}); the learner may lock in place "
+                "here: come from a stronger drift, with the cycle found there as guess"
+            )
+        objective, loss = self.start.objective, self.start.loss
+        return Cycle(objective, loss, float(strength), float(period), self.size * place, missed, fourier.tail(place))
 
 
 def _start(objective: Objective, loss: Loss, guess: ArrayLike | Cycle) -> Cycle:

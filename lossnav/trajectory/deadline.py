@@ -46,6 +46,8 @@ def from_starts(
         problem = transcription(objective, loss, horizon, min(settings.steps or first, first), endpoint=endpoint)
     via = [problem.lift(place) for place in _places(objective, loss, theta0[: loss.dim])]
     budget.stage(f"paths from {1 + len(via)} starts")
+    # Straight ways: by each stationary point to a fixed end, or to each point and there to stay; and flows with the
+    # drift.
     u = np.linspace(0.0, 1.0, problem.steps + 1)[:, None]
     if endpoint is not None:
         starts: list[Array] = [theta0 + u * (endpoint - theta0)]

@@ -86,6 +86,7 @@ def orbit(loss: Loss, gain: float, gamma: float, rest: float, edge: float, rate:
     Raises:
         NotConverged: if the integration fails, as where L′ is not finite.
     """
+    # All is in units of the distance over which the loss is a parabola, and of the rate.
     curvature = float(loss.hessian([rest])[0, 0])
     length = math.copysign(linear_reach(loss, rest, curvature, abs(edge - rest)), edge - rest)
     far, friction, unit = (edge - rest) / length, math.copysign(gamma / abs(rate), rate), gain / (rate**2 * length)
@@ -109,6 +110,7 @@ def orbit(loss: Loss, gain: float, gamma: float, rest: float, edge: float, rate:
         return state[1] - _STALLED
 
     there.terminal = stalled.terminal = True  # type: ignore[attr-defined]
+    # Near the rest, where velocities vanish, the orbit is a series; from its edge on it is integrated.
     nodes = _FITTED * np.cos(np.pi * (np.arange(14) + 0.5) / 14)
     series = _series(nodes, unit * loss.gradient((rest + length * nodes)[:, None])[:, 0], friction)
     first = [_HANDOVER, series(_HANDOVER), series.integ()(_HANDOVER)]

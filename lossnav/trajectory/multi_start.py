@@ -50,6 +50,7 @@ def minima(loss: Loss, starts: Array) -> Found:
             budget.check()
             if not len(live):
                 break
+            # The step of a trust region, in the eigenbasis of the Hessian: p minimises the quadratic model.
             values, vectors = np.linalg.eigh(hessian[live])
             force = np.einsum("bij,bi->bj", vectors, gradient[live])
             step = _bounded(values, force, radius[live])
@@ -103,6 +104,7 @@ def sinks(field: Callable[[Array], Array], jacobian: Callable[[Array], Array], s
             budget.check()
             if not len(live):
                 break
+            # The implicit step of the flow, short enough for the trust region.
             outward = -np.linalg.eigvals(jacobians[live]).real.min(axis=1)
             tiny = 1e-14 * np.abs(jacobians[live]).max(axis=(1, 2)) + 1e-300  # a valley's floor leaves J singular
             step, least = _damped(jacobians[live], value[live], np.maximum(2 * outward, tiny), radius[live])
@@ -144,6 +146,7 @@ def roots(field: Callable[[Array], Array], jacobian: Callable[[Array], Array], s
             budget.check()
             if not len(live):
                 break
+            # The step of a trust region for |field|², by the singular values of its Jacobian.
             left, singular, right = np.linalg.svd(jacobians[live])
             force = np.einsum("bij,bi->bj", left, value[live])
             step = _bounded(singular**2, singular * force, radius[live])

@@ -176,6 +176,7 @@ class _Walk:
         budget.check()
         self.count += 1
         live, loss = self.live, self.problem.landscape
+        # Where the step leads, and for each path whether it is lost, or has arrived.
         trial, actions, lengths, stuck = self._trial()
         far = (np.abs(trial).max(axis=(1, 2)) > self.far).tolist()
         plain = [progress.damping == 0.0 and progress.reach == 1.0 for progress in live]
@@ -191,10 +192,12 @@ class _Walk:
             curvature = self.curvature
         elif moving:
             curvature = loss.hessian(trial if len(moving) == len(live) else trial[moving])
+        # Take the step; an undamped one gives the next its measure of how fast steps shrink.
         self.path, self.loss_gradient = trial, loss_gradient
         for progress, action, length, undamped in zip(live, actions, lengths, plain, strict=True):
             progress.action, progress.length = action, length if undamped else math.inf
             progress.relax()
+        # What has ended leaves the walk.
         if len(moving) < len(live):
             for b in set(range(len(live))).difference(moving):
                 self.ended[live[b].number] = self._minimum(b, converged=short[b], definite=plain[b])
@@ -214,6 +217,7 @@ class _Walk:
         place = self.path[:, free]
         trial, steps = self.path.copy(), np.zeros_like(place)
         actions, stuck = [progress.action for progress in live], [False] * len(live)
+        # Of paths whose step is refused, more damping shortens it, until J falls or nothing is left of it.
         tried = list(range(len(live)))
         while tried:
             for b in tried:
@@ -331,6 +335,7 @@ class _System:
         free = problem.free
         self.problem = problem
         self.gradient = problem.gradient(path, loss_gradient)[:, free]
+        # Only nodes that may move have equations; blocks below the diagonal join neighbours.
         diagonal, below = problem.hessian(path, curvature)
         self.bands = blocks.banded(diagonal[:, free], below[..., 1 : free.stop - 1, :, :])
         self.scaled = problem.objective.gamma * problem.horizon < 1200

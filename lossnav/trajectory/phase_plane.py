@@ -116,6 +116,7 @@ def indifference_point(objective: Objective, loss: Loss, *, span: fronts.Span | 
     """
     gain, gamma = fronts.one_dimensional(objective, loss), objective.gamma
     wells = fronts.wells(objective, loss, span)
+    # Below the barrier's discount both orbits may pass it; where none does it parts the starts.
     passing = [
         fronts.passes_barrier(loss, gain, gamma, wells.barrier, minimum) for minimum in (wells.shallow, wells.deep)
     ]
@@ -125,6 +126,7 @@ def indifference_point(objective: Objective, loss: Loss, *, span: fronts.Span | 
     cross = fronts.arrive(loss, gain, gamma, wells.deep, wells.shallow)
     if cross.complete and wells.drop > 0:
         return None
+    # Between where the crossing orbit turns and where the staying one does both exist: look there for equal costs.
     stop = stay.stop if passing[0] else wells.barrier
     start = cross.stop if passing[1] else wells.barrier
     if abs(stop - start) < 1e-9 * abs(wells.deep - wells.shallow):  # both orbits turn within rounding of one place

@@ -61,17 +61,20 @@ def _romberg(problem: Transcription, minimum: newton.Minimum, rtol: float) -> Tr
     good, last = minimum.converged, math.inf
     while True:
         finer = replace(problem, steps=2 * problem.steps)
+        # Twice as many steps, from the path to which the last two grids point.
         path = coarse.path if before is None else coarse.path + double(coarse.path[::2] - before.path) / 4
         budget.stage(f"{finer.steps:,} steps")
         next_minimum = newton.minimise(finer, double(path), double(minimum.curvature) if minimum.converged else None)
         if budget.spent() and not next_minimum.converged:
             return trajectory_of(problem, minimum, coarse)
         fine = nodes_of(finer, next_minimum)
+        # What Δt → 0 gives: without the error of second order.
         limit = _every_second(fine).beyond(coarse, 2)
         shift = float(np.max(np.abs(fine.path[::2] - coarse.path)))
         if before is None:
             change, error = math.inf, math.nan
         else:
+            # How much that has changed, and what is still to come if errors fall as a series in Δt².
             jump = abs(limit.action - older.action)
             change = max(
                 jump / max(abs(limit.action), abs(problem.objective.k * problem.level), 1e-12),

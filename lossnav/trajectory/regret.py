@@ -394,6 +394,7 @@ def _step(places: Array, objective: Objective, loss: Loss, known: _Known, dt: fl
         return objective.horizon / count
     if fixed is not None:
         return fixed
+    # Without discount and drift J = K/Δt + hΔt, whose best Δt is √(K/h); else this is where a search begins.
     slow = replace(objective, gamma=0.0)
     _, at, velocity, weights = _sampled(places, slow, 1.0, _NODES)
     kinetic = float(weights @ np.asarray(replace(slow, drift=None).kinetic(at, velocity)))
@@ -409,6 +410,7 @@ def _step(places: Array, objective: Objective, loss: Loss, known: _Known, dt: fl
         step = guess * math.exp(logarithm)
         return _running(places, objective, loss, known, step) + math.exp(-objective.gamma * step * count) * last
 
+    # On a wide grid first, so that the bracket holds the lowest of several minima.
     grid = np.linspace(-9.0, 9.0, 73)
     around = int(np.argmin([cost(float(x)) for x in grid]))
     if around in (0, len(grid) - 1):

@@ -176,12 +176,14 @@ def local_value(objective: Objective, loss: Loss, centre: Array) -> LocalValue:
     dim, gamma, eta, k = len(centre), objective.gamma, objective.eta, objective.k
     metric, hessian = objective.metric_matrix(dim), bent_hessian(objective, loss, centre)
     gradient = loss.gradient(centre)
+    # In whitened coordinates y the metric is the identity, and modes are orthonormal.
     lower, inverse = modes.whitening(metric)
     whitened_gradient = eta * k * (inverse @ gradient)
     basis = modes.decompose(hessian, metric)
     rotation = lower.T @ basis.directions
     curvature = eta * k * (rotation * basis.curvature) @ rotation.T  # with what is rounding set to zero
     floor = modes.rounding(inverse, hessian, inverse.T)
+    # The drift there, and how much of what its Jacobian couples may be rounding.
     drift_jacobian, jacobian, drift, slack = np.zeros((dim, dim)), np.zeros((dim, dim)), np.zeros(dim), 0.0
     if objective.drift is not None:
         drift_jacobian = np.array(objective.drift.jacobian(centre))
@@ -189,6 +191,8 @@ def local_value(objective: Objective, loss: Loss, centre: Array) -> LocalValue:
         least = float(np.min(np.abs(basis.curvature), initial=math.inf, where=basis.curvature != 0))
         tilted = 16 * dim * float(np.finfo(float).eps) + floor / least  # rounding of the flat directions
         slack = modes.rounding(lower.T, drift_jacobian, inverse.T) + tilted * float(np.max(np.abs(jacobian)))
+    # Directions whose curvature is never seen, wherever the drift leads (blind), and of these those without a tilt, too
+    # (flat).
     blind: Array = np.zeros((dim, 0))
     flat = blind
     if exact := isinstance(loss, Quadratic) and isinstance(objective.drift, Linear | None):
@@ -198,6 +202,7 @@ def local_value(objective: Objective, loss: Loss, centre: Array) -> LocalValue:
         flat = minimal.unseen(minimal.across(kernel, whitened_gradient, tilt_floor), jacobian, slack)
         near = np.abs(basis.curvature) <= minimal.BAND * floor
         minimal.require_clear(minimal.unseen(rotation[:, near], jacobian, minimal.BAND * slack), blind, jacobian, gamma)
+    # The quadratic part: mode by mode where modes do not mix, else by the Riccati equation.
     rate = drift_jacobian[0, 0]
     if objective.drift is None:
         modes.require_minimiser(basis.curvature, basis.directions.T @ gradient, eta * k, gamma)
@@ -219,11 +224,13 @@ def local_value(objective: Objective, loss: Loss, centre: Array) -> LocalValue:
         feedforward = seen @ np.linalg.solve(system, seen.T @ (feedback @ drift + whitened_gradient))
     except np.linalg.LinAlgError:
         raise NoMinimiser("no minimiser: gamma = 0 and the loss has a flat direction; set gamma > 0") from None
+    # The law θ̇ = f − ηG⁻¹∇V, whose growth the discount must outrun.
     closed, shift = jacobian - feedback, drift - feedforward
     growth = float(np.max(np.linalg.eigvals(closed).real))
     if not exact and growth > gamma / 2 * (1 + 1e-9):
         raise NoMinimiser(f"no minimiser: the feedback grows at rate {growth:.3g}, faster than gamma/2 discounts")
     valley = not exact and growth < 0
+    # The constant: what it costs to stay where the law stands still, if it does anywhere.
     level, excess = k * float(loss.value(centre)), 0.0
     offset, place = _standing(seen.T @ closed @ seen, seen.T @ shift, valley), _standing(closed, shift, valley)
     if offset is not None:
@@ -301,6 +308,7 @@ def _finite(objective: Objective, loss: Quadratic, theta0: Array, horizon: float
     drift_speed, weight = float(np.max(np.abs(offset))), k * step + charge
     far = (drift_speed + float(np.max(np.abs(mobility))) * weight * float(np.max(np.abs(gradient)))) * step or 1.0
     steep = weight * (float(np.max(np.abs(gradient))) + float(np.max(np.abs(hessian))) * far) or 1.0
+    # The linear flow of (z, λ), the constant 1 being the last entry of z.
     bowl, drift_block = np.zeros((dim + 1, dim + 1)), np.zeros((dim + 1, dim + 1))
     bowl[:dim, :dim], bowl[:dim, dim], bowl[dim, :dim] = hessian * far / steep, gradient / steep, gradient / steep
     drift_block[:dim, :dim], drift_block[:dim, dim] = jacobian, offset / far
@@ -309,6 +317,7 @@ def _finite(objective: Objective, loss: Quadratic, theta0: Array, horizon: float
     back = scipy.linalg.expm(-step * flow)
     a, b, c, d = (part for rows in np.split(back, 2) for part in np.split(rows, 2, axis=1))
     spread = np.linalg.solve(a, b)
+    # Backwards from the deadline P, forwards from θ₀ the path.
     value = [charge * bowl]
     for _ in range(count):
         # Between two steps A + sB P is singular for some s ≤ 1, a focal point, where 1 + A⁻¹B P is not positive.

@@ -82,6 +82,7 @@ def search(objective: Objective, loss: Loss, theta0: Array, *, seed: int = 0) ->
     def down(x0: Array) -> multi_start.Found:
         return multi_start.minima(loss, x0) if objective.drift is None else multi_start.sinks(force, force_jacobian, x0)
 
+    # Descend from all starts; go on from more as long as ends that were met once only say that some are unseen.
     low, count = down(starts), len(starts)
     unseen = _unseen(objective, loss, theta0, low.ends)
     # What a few starts say of small basins is little: it is enough where none was seen to part from another, or where
@@ -97,6 +98,7 @@ def search(objective: Objective, loss: Loss, theta0: Array, *, seed: int = 0) ->
             np.concatenate([low.ends, also.ends]), np.concatenate([low.lost, also.lost]), low.bent or also.bent
         )
         unseen = _unseen(objective, loss, theta0, low.ends)
+    # Beside the minima the saddles, which are roots of the force, where the loss is not convex.
     ends, deepest = [low.ends], None
     if objective.drift is None and len(low.ends):
         with np.errstate(all="ignore"):

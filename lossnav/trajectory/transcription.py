@@ -304,6 +304,7 @@ class Transcription:
         dt = self.dt[..., None]
         left, right = (factor[..., None] * dt / objective.eta for factor in self.kinetic_factors)
         between = np.sqrt(left * right)  # e^{±γΔt/2} cancels between the two nodes
+        # A = ∂s/∂θ by the node ahead, and by the one behind.
         ahead = np.broadcast_to(np.eye(dim) / dt, (*path.shape[:-2], self.steps, dim, dim))
         behind = -ahead
         if objective.drift is not None:
@@ -313,6 +314,7 @@ class Transcription:
             behind = behind - before * jacobian[..., :-1, :, :]
         turned, turned_back = np.swapaxes(ahead, -1, -2), np.swapaxes(behind, -1, -2)
         if not objective.curved:
+            # A constant metric leaves AᵀGA.
             metric = objective.metric_matrix(dim)
             lowered = metric @ behind
             start, final, cross = turned_back @ lowered, turned @ (metric @ ahead), turned @ lowered
@@ -326,6 +328,7 @@ class Transcription:
             cross = turned @ lowered + ahead_mixed + np.swapaxes(behind_mixed, -1, -2) + middle_hessian
         start, final = left * start, right * final
         if objective.drift is not None:
+            # The drift bends: −λ·∂²f/∂θ², weighted as in the gradient.
             costate = self._lowered(path, self.slips(path)) / objective.eta
             start = start - bent(objective.drift, path[..., :-1, :], self._drift_weights[0] * costate)
             final = final - bent(objective.drift, path[..., 1:, :], self._drift_weights[1] * costate)

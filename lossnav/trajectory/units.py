@@ -188,6 +188,7 @@ def _under_constant(
     mass = _power(1.0 if objective.metric is None else float(np.max(np.abs(objective.metric_matrix(loss.dim)))))
     control_gain = math.log2(objective.eta) + math.log2(objective.k) - math.log2(mass)  # of ηk/m
     size = float(np.max(np.abs(theta0 if stop is None else [theta0, stop]), initial=0.0))
+    # The fastest rate √(ηkh/m): h is known where the loss has formulas, else sampled.
     exact = known is not None or isinstance(loss, Quadratic)
     if exact:
         places = known if known is not None else theta0[None, :]
@@ -204,6 +205,7 @@ def _under_constant(
         size = max(size, 2.0 ** (math.log2(gradient) + control_gain + 2 * math.log2(time)) if gradient > 0 else 0.0)
     if objective.drift is not None:
         size = max(size, time * float(np.max(np.abs(objective.drift(np.zeros_like(theta0))), initial=0.0)))
+    # Only what is far from one is worth a change: the digits of common problems stay.
     length = _power(size or 1.0)
     orders = [math.log2(x) for x in (time, mass, objective.eta, objective.k)]
     wide, near = (_WIDE, _NEAR) if exact else (_UNKNOWN, _UNKNOWN)

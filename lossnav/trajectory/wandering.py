@@ -58,6 +58,7 @@ def bound(objective: Objective, loss: Loss, theta0: Array) -> Bound | None:
     turn, apart = _wildness(objective, loss, theta0)
     if max(turn, apart) == 0.0 or math.isfinite(objective.horizon) or (turn == 0.0 and objective.gamma == 0):
         return None
+    # Long enough for some turns, and no longer than the discount leaves anything to pay.
     horizon = _TURNS * 2 * math.pi / turn if turn > 0 else math.inf
     if objective.gamma > 0:
         horizon = min(horizon, _FORGOTTEN / objective.gamma)
@@ -86,6 +87,7 @@ def _wildness(objective: Objective, loss: Loss, theta0: Array) -> tuple[float, f
         return 0.0, 0.0
     metric = objective.metric_matrix(loss.dim)
     around = max(1.0, float(np.max(np.abs(theta0)))) * np.random.default_rng(0).uniform(-2, 2, size=(64, loss.dim))
+    # The parts of its Jacobian that turn and that stretch, in the metric, at sampled places.
     lowered = metric @ drift.jacobian(theta0 + np.concatenate([np.zeros((1, loss.dim)), around]))
     turned = np.swapaxes(lowered, 1, 2)
     apart = np.max(np.linalg.eigvals(np.linalg.solve(metric, lowered + turned) / 2).real)
@@ -102,6 +104,7 @@ def _loop_rate(objective: Objective, loss: Loss, path: Trajectory) -> float:
     for first in (len(t) // 4, len(t) // 3, len(t) // 2):
         away = np.linalg.norm(theta[first:] - theta[first], axis=1)
         left = int(np.argmax(away > 0.5 * np.max(away)))
+        # It has been away, and where it comes back closest it closes a loop.
         back = [n for n in range(left + 1, len(away) - 1) if away[n] <= min(away[n - 1], away[n + 1])]
         back = [n for n in back if away[n] < 0.2 * np.max(away) and n >= 8]
         if not back or np.max(away) < 1e-3 * max(1.0, float(np.max(np.abs(theta)))):
@@ -131,6 +134,7 @@ def checked(case: Case, solver: Callable[[], Trajectory], settings: Settings | N
     have.
     """
     objective, loss, theta0 = case.objective, case.loss, case.theta0
+    # Without a rival, what comes to rest is the answer.
     rival = bound(objective, loss, theta0) if case.rests else None
     if rival is None or not math.isfinite(rival.cost):
         return _held(case, solver())
@@ -140,6 +144,8 @@ def checked(case: Case, solver: Callable[[], Trajectory], settings: Settings | N
             round_ = 0.0 if abs(rival.cost) < 1e-12 * abs(rest) else rival.cost  # print no rounding errors
             return _refused(rival, f"resting costs {rest:.6g} per unit of time, going round {round_:.6g}")
         return solver()
+    # With a discount both have a J: the rival wins where it is below by more than its margin, and is then solved in
+    # full.
     compared: tuple[Trajectory, ...] = ()
     try:
         result = solver()

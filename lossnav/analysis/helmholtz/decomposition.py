@@ -121,11 +121,13 @@ def decompose(
         total = grid.integral(np.sum(f**2, axis=-1))
         if total == 0:
             raise ValueError(f"field = {_checks.shown(field)} is zero on the box, so nothing of it can be measured")
+        # φ on this grid, and the share of f that is no gradient.
         coefficients = grid.project(f)
         places = [axis.points for axis in grid.axes]
         gradient = grid.slope(coefficients, places)
         fraction = grid.integral(np.sum((f + gradient) ** 2, axis=-1)) / total
         if coarse is not None:
+            # How far the gradient has moved from that of the grid before: the error.
             moved = gradient - coarse[0].slope(coarse[1], places)
             error = float(np.sqrt(grid.integral(np.sum(moved**2, axis=-1)) / total))
             change = abs(fraction - previous)

@@ -216,6 +216,7 @@ def _answer(seen: Evidence, fit: Fit, asked: Question) -> Inference:
     margin = np.where(likelihood.high - likelihood.low <= 1, 0.2, 0.0)  # an edge is no lack of rank
     inside = np.clip(likelihood.x, likelihood.low + margin, likelihood.high - margin)
     free = [name for name in family.names if name not in asked.known]
+    # Lost is what has no rank at the best fit, or an interval over its whole range.
     lost = [name for name in free if likelihood.blind(inside, quantities[name])]
     estimates: dict[str, Estimate] = {}
     for name in [name for name in free if name not in lost]:
@@ -225,6 +226,7 @@ def _answer(seen: Evidence, fit: Fit, asked: Question) -> Inference:
         else:
             low, high = map(quantities[name].value, ends)
             estimates[name] = Estimate(best[name], low, high, family.names[name])
+    # Members of the family along γ: over its interval, or, if it is lost, over all of its range.
     grid: Sequence[float] = [0.0, 0.25, 0.5, 2 / 3, 0.8, 1.0] if "gamma" in lost else []
     if "gamma" in estimates:
         gamma = estimates["gamma"]
@@ -233,11 +235,13 @@ def _answer(seen: Evidence, fit: Fit, asked: Question) -> Inference:
     points = [likelihood.x, *(likelihood.along(quantities["gamma"], place)[0] for place in grid)]
     fit, points, estimates = _by_cost(seen, fit, points, estimates)
     members = tuple(family.values(x, scale) for x in points)
+    # Two far members that give the same path show what cannot be told.
     unidentified: tuple[Ambiguity, ...] = ()
     if lost:
         finite = [values for values in members[1:] if math.isfinite(values.get("a", math.inf))] if family.plans else []
         pair = finite[: len(finite) // 2 + 1 : max(len(finite) // 2, 1)]
         unidentified = (Ambiguity(tuple(lost), family.relation, tuple(map(family.objective, pair)), family.parted),)
+    # The score, of noise that is known or estimated from what is left.
     count = likelihood.count if noise is not None or seen.series is None else likelihood.spare
     logl = (-likelihood.cost / (2 * likelihood.unit) if likelihood.noisy
             else -likelihood.count / 2 * math.log(max(likelihood.cost, 1e-300)))  # fmt: skip
@@ -280,6 +284,7 @@ def _by_cost(
         text = f"by {excess[0][0]:.4g} (numerical error {excess[0][1]:.2g})" if excess[0][0] < math.inf else "elsewhere"
         because = fit.because or f"J exceeds the optimum at these assumptions {text}"
         return replace(fit, refuted=True, because=because, excess=excess[0][0]), points, estimates
+    # Where some members are optimal and others are not, bisect for the γ at which that turns.
     cheapest = [x for x, is_good in zip(points, good, strict=True) if is_good]
     if all(good) or "gamma" not in estimates:
         return replace(fit, excess=excess[0][0]), cheapest, estimates

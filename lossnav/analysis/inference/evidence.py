@@ -224,6 +224,7 @@ def _rates_of(
             column = np.exp(-math.exp(pace) * (t - t[0]))
             return float(away @ away - (column @ away) ** 2 / (column @ column))
 
+        # The rate of least squares, the amplitude projected out: a grid in ln r, then the valley that it found.
         middle = -math.log(t[-1] - t[0])
         grid = np.linspace(middle - 5, middle + 8, 79)
         at = int(np.clip(np.argmin([square(x) for x in grid]), 1, 77))
@@ -232,6 +233,7 @@ def _rates_of(
         rate = math.exp(pace)
         column = np.exp(-rate * (t - t[0]))
         size = float(column @ away / (column @ column))
+        # Its standard error, from the curvature of the squares in amplitude and rate.
         jacobian = np.stack([column, -size * (t - t[0]) * column], axis=1)
         spread = np.linalg.pinv(jacobian.T @ jacobian)[1, 1]
         h.append(curvature)
@@ -284,6 +286,7 @@ def of_extremals(recordings: Sequence[Recording], loss: Loss, asked: Question) -
     best = min(candidates, key=lambda candidate: candidate.cost)
     if not math.isfinite(best.cost) or best.cost >= _WILD**2:
         raise ValueError("path is far from every extremal that was tried, so that none can be fitted")
+    # Other rests stay in question as long as their fit is within the level of the best.
     cut = best.cost + float(scipy.stats.chi2.ppf(asked.level, 1)) * best.unit
     t, places, stakes = recordings[0]
 

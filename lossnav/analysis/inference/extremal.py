@@ -82,6 +82,7 @@ class Extremal:
         size, dim = len(x) - self.loss.dim, self.loss.dim
         laws, path, settled = self._laws(x), self._path.copy(), False
         linear = self._linear(laws)
+        # Newton's method for the collocation equations, from the path of the last call.
         for _ in range(25):
             factors = scipy.linalg.lu_factor(self._matrix(path, linear), check_finite=False)
             move = scipy.linalg.lu_solve(factors, self._equations(path, laws).ravel(), check_finite=False)
@@ -94,6 +95,8 @@ class Extremal:
         if not settled:
             return np.full((len(self.times), dim), np.nan), np.full((len(self.times), dim, len(x)), np.nan)
         self._path = path
+        # The implicit function: the path moves by −(∂F/∂path)⁻¹∂F/∂x, the assumptions by differences, the start
+        # exactly.
         sides = np.zeros((path.size, len(x)))
         for i in range(size):
             step = np.zeros(len(x))

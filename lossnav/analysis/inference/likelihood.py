@@ -71,11 +71,13 @@ class Likelihood:
         cost, damping = _square(deviations), 1e-3
         for _ in range(80 if math.isfinite(cost) else 0):
             jacobian, ways = self.slopes(x), self._ways(held, x)
+            # Coordinates at a bound that the gradient pushes against are held, too.
             gradient = ways @ (ways.T @ (jacobian.T @ deviations))
             bound = ((x <= self.low) & (gradient > 0)) | ((x >= self.high) & (gradient < 0))
             if bound.any():
                 ways = self._ways(lambda y, b=bound: np.append(held(y), y[b]), x)  # type: ignore[misc]
             tangent = jacobian @ ways
+            # Levenberg's step in columns of length one; a step that does not pay is damped more.
             size = np.linalg.norm(tangent, axis=0)
             if not size.any():
                 break
@@ -196,6 +198,7 @@ class Likelihood:
                 lost[place] = min(self.along(quantity, place, enough)[1], 1e12)
             return lost[place]
 
+        # Go on in growing steps until the fit has lost enough, or the edge is reached.
         far = here
         while near != edge:
             far = float(np.clip(near + math.copysign(step, edge - here), min(here, edge), max(here, edge)))
@@ -212,6 +215,7 @@ class Likelihood:
             near, step = far, 1.6 * step
         if near == edge:
             return edge
+        # Between the last two steps there is the place where it has lost just enough.
         width = abs(far - here)
         short = lambda place: math.sqrt(loses(place)) - goal  # noqa: E731
         return float(scipy.optimize.brentq(short, near, far, xtol=max(1e-4 * width, 1e-15), rtol=1e-14))

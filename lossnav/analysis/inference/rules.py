@@ -145,6 +145,7 @@ def _averaged(theta: Array, g: Array, moved: Array, exact: float, rank: float) -
     some = np.linspace(0, g.shape[1] - 1, min(g.shape[1], _ENTRIES)).astype(int)
     least = math.inf
     for each in (False, True):
+        # On some entries from several starts, with and without bias corrections; the best goes on on all of them.
         searches: list[tuple[float, Array, bool]] = []
         for start in _AVERAGES:
             searches += [_search(theta[:, some], g[:, some], moved[:, some], start, corrected, each)
@@ -369,6 +370,7 @@ def _of_products(seen: Gram) -> Inference:
     if np.ptp(length) <= (_SINGLE if seen.single else _RANK) * length.mean():
         return _said("constant length", {}, 1.0, _EXACT, "all steps have one length, as of a sign or a normalised step")
     exact = 1e-6 if seen.single else 1e-10  # of squared deviations: the sums cancel, and leave their rounding
+    # The normal equations of Δ = βΔ′ − lr g: gradient descent, if that alone leaves nothing but rounding.
     scale = np.sqrt([pp, gg])
     matrix = np.array([[pp, pg], [pg, gg]]) / np.outer(scale, scale)
     goal = np.array([dp, dg]) / scale

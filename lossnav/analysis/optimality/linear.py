@@ -36,6 +36,7 @@ def judge(
         refused = _overshoots(np.eye(len(law)) - law)
         if refused:
             return OptimalFor(False, refused)
+        # The flow e^{−KΔt} that goes through the points of the step.
         law = -np.real(scipy.linalg.logm(np.eye(len(law)) - law)) / step
     if drift is None:
         return _still(law, hessian, metric, gamma)
@@ -62,6 +63,7 @@ def _still(law: Array, hessian: Array | None, metric: Array | str, gamma: float 
         return _given_loss(law, hessian, metric, gamma)
     discount, count = gamma or 0.0, int(gamma is None)
     if isinstance(metric, np.ndarray):
+        # A given metric asks for a symmetric GK > 0, and any γ then has a loss.
         inner = metric @ law
         lowest = float(np.linalg.eigvalsh((inner + inner.T) / 2)[0])
         if not _symmetric(inner) or lowest <= 0:
@@ -79,6 +81,7 @@ def _still(law: Array, hessian: Array | None, metric: Array | str, gamma: float 
         if values[0] <= 0:
             why = f"the eigenvalue {values[0]:.4g} is not positive: for no loss with a minimum (N1)"
             return OptimalFor(False, why, nearest=_real_part(law))
+        # Of the metrics that make the eigenvectors orthogonal the one in which they have length one.
         g = np.linalg.inv(vectors @ vectors.T)
         groups = [int(np.sum(np.abs(values - v) <= 1e-7 * np.linalg.norm(law))) for v in values]
         dims = round(sum((size + 1) / 2 for size in groups))  # Σm(m + 1)/2 over eigenvalues of multiplicity m
@@ -90,6 +93,7 @@ def _given_loss(law: Array, hessian: Array, metric: Array | str, gamma: float | 
     if np.linalg.cond(hessian) > 1e12:
         raise ValueError("loss has a flat direction, along which no metric is told: give the loss without it")
     inverse = None if isinstance(metric, str) else np.linalg.inv(metric)
+    # On a given loss the law is K = SH, and the preconditioner S has to be symmetric and positive.
     pre = np.linalg.solve(hessian, law.T).T  # S of K = SH
     lowest = float(np.linalg.eigvalsh((pre + pre.T) / 2)[0])
     if not _symmetric(pre) or lowest <= 0:
@@ -116,6 +120,7 @@ def _given_loss(law: Array, hessian: Array, metric: Array | str, gamma: float | 
     discount = least + 1.0 if gamma is None else gamma
     if gamma is not None or single:
         columns, goal = columns[:, 1:], goal + discount * pre.ravel()
+    # Least squares for γ and a: where it misses, no pair of them does.
     solved = np.linalg.lstsq(columns, goal, rcond=None)[0]
     discount, gain = (discount, float(solved[0])) if len(solved) == 1 else (float(solved[0]), float(solved[1]))
     missed = float(np.linalg.norm(goal - columns @ solved) / np.linalg.norm(curved))
@@ -181,6 +186,7 @@ def _drifting(law: Array, matrix: Array, gamma: float | None, drift: drifts.Line
         rest = p @ law - matrix.T @ p
         return float(-scipy.linalg.eigh((rest + rest.T) / 2, (p + p.T) / 2, eigvals_only=True)[0])
 
+    # The family of metrics has a weight for each eigenvector; its best member asks for the least γ.
     minimum = scipy.optimize.minimize(
         least, np.zeros(len(law)), method="Nelder-Mead", options={"maxiter": 400 * len(law)}
     )
@@ -217,6 +223,7 @@ def _any(law: Array, hessian: Array | None, metric: Array | str, gamma: float | 
     growth = float(np.linalg.eigvals(inner).real.max())
     if growth >= 0:
         return OptimalFor(False, f"it grows faster than the discount forgives, by {growth:.4g} (N7)")
+    # The gain from a disturbance of the velocity to the loss, at a frequency; its peak has to be at most one.
     root_h, root_g = scipy.linalg.sqrtm(hessian).real, np.linalg.inv(scipy.linalg.sqrtm(metric).real)
 
     def gain(omega: float) -> float:
@@ -232,6 +239,7 @@ def _any(law: Array, hessian: Array | None, metric: Array | str, gamma: float | 
     worst, omega = max((-float(peak.fun), float(peak.x)), (gain(0.0), 0.0))
     if worst > 1:
         return OptimalFor(False, f"gain {worst**2:.4g} > 1 at ω = {omega:.3g}: too sluggish for any drift (N7)")
+    # The witness: of the Riccati equation that the gain bounds, the solution from the stable subspace.
     hamilton = np.block([[inner, np.linalg.inv(metric)], [-hessian, -inner.T]])
     _, basis, _ = scipy.linalg.schur(hamilton, output="real", sort="lhp")
     size = len(law)

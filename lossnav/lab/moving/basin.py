@@ -114,9 +114,11 @@ def measure(
     if examples is not None and whole("examples", examples, low=2) < count:
         chosen = torch.randperm(count, generator=torch.Generator().manual_seed(seed))[:examples]
         data = tuple(part[chosen.to(part.device)] for part in data)  # type: ignore[assignment]
+    # Curvature at the mean point, and its steepest directions.
     hessian = Hessian(at(body.model, mean), loss, batches(data))
     leading_pairs = eigenpairs(hessian, modes, seed=abs(seed)) if modes else None
     vectors = mean.new_zeros(0, len(mean)) if leading_pairs is None else leading_pairs.vectors
+    # At each point that was visited: how these directions curve there, and what noise they get.
     traces, along, noises, samples = [], [], [], []
     for index, point in enumerate(points):
         placed = at(body.model, point)
@@ -133,6 +135,7 @@ def measure(
         share = len(range(index, draws, len(points)))
         if share:
             samples.append(sigma.sample(share, seed=abs(seed) + index))
+    # How tr Σ is spread over the whole spectrum.
     spread = quadrature(hessian, torch.cat(samples), steps=nodes)
     level = float(np.mean(traces))
     return Basin(

@@ -209,6 +209,7 @@ class _Recorder:
         theta, v = self.body.theta, self.velocity
         lags = lags_up_to(longest)
         begins = np.unique(np.linspace(0, steps - longest, starts).astype(np.int64))
+        # From several starts over many lags: each displacement is due at one step, where its start is still kept.
         due: dict[int, list[tuple[int, int]]] = {}  # step → (row, column) of displacements that end there
         for row, begin in enumerate(begins):
             for column, lag in enumerate(lags):
@@ -220,6 +221,7 @@ class _Recorder:
         losses, squares = theta.new_zeros(steps), theta.new_zeros(steps)
         blocks = {" + ".join(f.names): Recorder(self.body.model, f, together=True) for f in self.families}
         total = torch.zeros_like(theta, dtype=torch.float64)
+        # Record what is there before a step, and then make it.
         for k in range(steps + 1):
             if len(self.directions):
                 places[k], speeds[k] = self.directions @ theta, self.directions @ v

@@ -138,6 +138,7 @@ def run(
     if ensemble.size != len(stream.seeds):
         raise ValueError(f"the ensemble has {ensemble.size} members, but the stream has {len(stream.seeds)} seeds")
     device = next(ensemble.parameters()).device
+    # Go on from the checkpoint, if there is one of this run.
     scores = torch.full((ensemble.size, tasks), math.nan)
     begun, spent = 0, 0.0
     if checkpoint is not None:
@@ -156,6 +157,7 @@ def run(
     start = saved = time.perf_counter()
     with tqdm(total=tasks, initial=begun, disable=not progress, unit="task") as bar:
         for number in range(begun, tasks):
+            # Each batch is predicted before it is learned from: the score is of what was not seen.
             inputs, targets = (tensor.to(device) for tensor in stream.task(number))
             batches = zip(inputs.unbind(), targets.unbind(), strict=True)
             outputs = torch.stack([prediction for prediction, _ in loop.learn(ensemble, rule, batches, loss, clip)])

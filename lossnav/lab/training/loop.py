@@ -123,6 +123,7 @@ def train(
             "compile = True, but it must be False for a rule with curvature = 'hutchinson': the compiled backward pass "
             "cannot be differentiated"
         )
+    # Where and how it is computed, which the history records.
     group = team(distributed)
     place = pick_device(device)
     model.to(place)
@@ -140,6 +141,7 @@ def train(
         Step(arithmetic.compiled(group.wrapped(model)), optimizer, loss, clip, arithmetic, group),
         torch.Generator(place).manual_seed(seed), None if checkpoint is None else Path(checkpoint),
     )  # fmt: skip
+    # From here on the state of the run is what a checkpoint holds.
     run.open_checkpoint(resume)
     if run.checkpoint is not None and group.rank == 0 and len(history.seconds) < epochs:
         check_place(run.checkpoint)

@@ -171,6 +171,7 @@ def explain(optimizer: Any) -> list[Reading]:
     maker = _RULES.get(name)
     if lr <= 0 or (maker is None and name not in ("Muon", "Shampoo")):
         return [Reading(name, row.assumptions, row.why)]
+    # Options that the table does not cover leave no assumptions.
     uphill = groups[0].get("maximize") or getattr(optimizer, "maximize", False)
     unlike = _unlike(name, {**groups[0], "maximize": uphill})
     if unlike:
@@ -178,6 +179,7 @@ def explain(optimizer: Any) -> list[Reading]:
     if maker is None:
         rules: dict[str, LearningRule | None] = {**_muon(lr, groups[0])} or {"": None}
         return [Reading(name, row.assumptions, row.why + width, rule) for width, rule in rules.items()]
+    # An L2 term belongs to the loss, a decay beside the step to the drift.
     coupled = not groups[0].get("weight_decouple", name not in ("SGD", "RMSprop", "Adam"))
     penalty = float(groups[0].get("weight_decay", 0.0)) if coupled else 0.0
     options = {**groups[0], "weight_decay": 0.0} if coupled else groups[0]

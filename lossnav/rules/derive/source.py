@@ -115,10 +115,12 @@ def write(what: Statement) -> Written:
         program.offsets["v"] = _ZERO
     if not absent(what.shrinks):
         program.do("mul", "theta", "theta", 1.0 + -(what.rate * what.shrinks), words="decay")
+    # The assumptions move their averages and say what is believed; the operations for that are written on the way.
     view = ListLook(program, what)
     mean, variance, metric_variance = look(view, what.belief, what.curvature, what.metric)
     curvature = _ZERO if what.curvature is None else what.curvature.term(variance)
     metric = Number.of(1.0) if what.metric is None else what.metric.price(metric_variance)
+    # The one formula of a coordinate, on names in place of numbers.
     case = coordinate.Case(metric, curvature, Number.of(what.decay), Number.of(what.fading))
     assumptions = (what.belief, what.curvature, what.metric)
     memory = tuple(what.keys.get(name, name) for part in assumptions if part is not None for name in part.memory)
@@ -138,6 +140,7 @@ def write(what: Statement) -> Written:
     _check_names(memory, what.names)
     probed = what.curvature is not None and what.curvature.told
     arguments = ("n", *(("told",) if probed else ()), "lr", *what.names)
+    # As Python: what is known when the step begins first, then the operations on lists.
     lines = [f"def step({', '.join(('theta', 'g', *memory, *arguments))}):"]
     lines += [
         f"    {name} = {number.written(PYTHON)}  # what an average from zero has seen"
@@ -376,6 +379,7 @@ def _c(
     options += ["const double told = each[0];"] if probed else ["(void)each;"]
     numbers: dict[str, str] = {}
     streams = ["theta", "g", *memory]
+    # One loop over the weights: load what is kept, do the operations, store it.
     body = [f"real {name}_i = {'sign * ' if name == 'g' else ''}{name}[i];" for name in streams]
     declared: set[str] = set()
     for line in lines:
@@ -386,6 +390,7 @@ def _c(
         body.append(f"{'' if old else 'real '}{_c_part(line.target, numbers)} = {value};")
         declared.add(line.target)
     body += [f"{name}[i] = {name}_i;" for name in ("theta", *memory)]
+    # Numbers are computed once, in front of the loop.
     constants = [f"const double {name} = {number.written(C)};" for name, number in known.items()]
     constants += [f"const real {name} = {text};" for text, name in numbers.items()]
     unpacked = [f"real *restrict {name} = at[{i}];" for i, name in enumerate(streams)]

@@ -259,6 +259,7 @@ def _integrate(
         rate = length * flow(problem, stay, y)
         return np.concatenate([rate[:dim], 0 * rate[dim:]]) if frozen else rate
 
+    # A variance that grows without bound stops the integration.
     def runaway(_: float, y: Array) -> float:
         return _RUNAWAY - float(np.max(np.abs(rates(0.0, y)[dim:])))
 

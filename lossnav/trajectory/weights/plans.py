@@ -200,6 +200,7 @@ def _myopic(
         if math.isfinite(stop):
             paid += math.exp(-problem.gamma * begin) * _spent(pieces[-1], stop - begin)
             state = pieces[-1](stop - begin)
+    # J is what was paid up to each switch, and the whole of the last plan, seen from the start.
     last, faded = pieces[-1], math.exp(-problem.gamma * moments[-1])
     excess = paid + faded * last.excess
     if math.isinf(deadline):  # resting at the end costs something before the last switch, too

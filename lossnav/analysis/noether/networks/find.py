@@ -181,6 +181,7 @@ def _units(probe: Probe, gradients: Mapping[str, Array]) -> tuple[list[Group], A
 
     for names in probe.layers():
         felt = [name for name in names if np.any(gradients[name])]
+        # A unit of a layer: one row of all its tensors together, or of one of them alone.
         for chosen in [felt] if len(felt) == 1 else [felt, *([name] for name in felt)]:
             if chosen:
                 count = len(probe.values[chosen[0]])
@@ -190,6 +191,7 @@ def _units(probe: Probe, gradients: Mapping[str, Array]) -> tuple[list[Group], A
             w = probe.values[name].numpy()
             if w.ndim < 2:
                 continue
+            # What comes from a unit of the layer before: a column, or as many as one of its units has.
             columns = w.shape[1]
             pull, size = _columns(gradients[name], w)
             for width in {1} | {columns // n for n in counts if columns % n == 0 and 1 < columns // n < columns}:
