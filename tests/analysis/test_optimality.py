@@ -97,7 +97,7 @@ def test_n5_the_other_root_is_refused():
 
 
 def test_n4_nearest_laws_are_optimal_and_no_random_one_is_nearer():
-    rng = np.random.default_rng(3)
+    rng, other_rng = np.random.default_rng(3), np.random.default_rng(33)
     for _ in range(10):
         metric, hessian = spd(rng, 3), spd(rng, 3)
         law = riccati(metric, hessian, 0.5) + 0.2 * rng.normal(size=(3, 3))
@@ -105,6 +105,14 @@ def test_n4_nearest_laws_are_optimal_and_no_random_one_is_nearer():
             verdict = ln.optimal_for(law, **known)
             assert not verdict.exists and verdict.objective is None and verdict.gamma == (math.inf, 0.0)
             assert ln.optimal_for(verdict.nearest, **known).exists
+        # In GK, or in KH⁻¹, every symmetric and positive definite matrix is a law that is optimal.
+        sides = {"metric": (metric, np.eye(3)), "loss": (np.eye(3), np.linalg.inv(hessian))}
+        for name, given in {"metric": metric, "loss": bowl(hessian)}.items():
+            near, (left, right) = ln.optimal_for(law, **{name: given}).nearest, sides[name]
+            low, centre = np.linalg.norm(left @ (law - near) @ right), np.linalg.cholesky(left @ near @ right)
+            for size in np.geomspace(1e-3, 1, 40):
+                other = centre + size * other_rng.normal(size=(3, 3))
+                assert np.linalg.norm(left @ law @ right - other @ other.T) >= 0.999 * low
     complex_law = ln.optimal_for([[1.0, 2.0], [-2.0, 1.0]])
     assert "1 ± 2i are complex" in complex_law.why
     np.testing.assert_allclose(complex_law.nearest, np.eye(2), atol=1e-12)

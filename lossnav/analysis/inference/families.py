@@ -252,7 +252,7 @@ _EVERY = (
     ),
     Planner("+rotation", _BOTH | {"q": "1/T"}, "λ (λ + γ) = a h", [_TURNS]),
     Planner(
-        "deadline", _BOTH | {"T": "T", "c": "1"}, "dK/dt = K² + γK − a h, K(T) = a c h", _ENDS,
+        "deadline", _BOTH | {"T": "T", "c": "T"}, "dK/dt = K² + γK − a h, K(T) = a c h", _ENDS,
         parted="another curvature with the same charge",
     ),
     Memory(
@@ -278,8 +278,8 @@ class Quantity:
     def around(cls, family: Planner, name: str, scale: Scale, value: float) -> Quantity:
         """Return it with a value half-way; or, if that is at an edge or nearly, what the data's own scales come to."""
         size = abs(value - scale.end if name == "T" else value)
-        own = {"a": scale.rate**2 / scale.curvature, "b": scale.rate**2 / scale.curvature, "T": 1 / scale.rate,
-               "c": 1 / scale.rate}.get(name, 1.0 if family.names[name] == "1" else scale.rate)  # fmt: skip
+        rate = scale.rate
+        own = {"1/T": rate, "u²/ℓT²": rate**2 / scale.curvature, "T": 1 / rate, "1": 1.0}[family.names[name]]
         return cls(family, name, scale, size if own / _EDGE < size < own * _EDGE else own)
 
     def __call__(self, x: Array) -> float:

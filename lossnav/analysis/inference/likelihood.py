@@ -159,19 +159,20 @@ class Likelihood:
     def along(self, quantity: Quantity, place: float, enough: float = math.inf) -> tuple[Array, float]:
         """Return the best coordinates with a quantity at a place, and how much worse they fit, in units of the noise.
 
-        Where that is more than ``enough``, another basin may hold a better fit: further coordinates begin anew.
+        Where that is more than ``enough``, another basin may hold a better fit: further coordinates begin anew. Of all
+        that were tried only the best is remembered: the next place is to begin in its basin.
         """
         nearest = min(self.near, key=lambda x: abs(quantity(x) - place))
-        other_starts = {tuple(x[2:]): np.append(nearest[:2], x[2:]) for x in self.starts if len(x) > 2}
+        anew = {tuple(x[2:]): np.append(nearest[:2], x[2:]) for x in self.starts if len(x) > 2}
         best, worse = nearest, math.inf
-        for start in (nearest, *other_starts.values()):
+        for start in (nearest, *anew.values()):
             x, cost = self.fit(start, lambda x: np.append(self.held(x), quantity(x) - place), 1e-4 * self.unit)
-            if math.isfinite(cost):
-                self.near.append(x)
             if (lost := max(cost - self.cost, 0.0) / self.unit) < worse:
                 best, worse = x, lost
             if worse <= enough:
                 break
+        if math.isfinite(worse):
+            self.near.append(best)
         return best, worse
 
     def interval(self, quantity: Quantity) -> tuple[float, float]:
@@ -193,7 +194,7 @@ class Likelihood:
 
         lost: dict[float, float] = {here: 0.0}
 
-        def loses(place: float, enough: float = math.inf) -> float:
+        def loses(place: float, enough: float) -> float:
             if place not in lost:
                 lost[place] = min(self.along(quantity, place, enough)[1], 1e12)
             return lost[place]
@@ -217,7 +218,7 @@ class Likelihood:
             return edge
         # Between the last two steps there is the place where it has lost just enough.
         width = abs(far - here)
-        short = lambda place: math.sqrt(loses(place)) - goal  # noqa: E731
+        short = lambda place: math.sqrt(loses(place, goal**2)) - goal  # noqa: E731
         return float(scipy.optimize.brentq(short, near, far, xtol=max(1e-4 * width, 1e-15), rtol=1e-14))
 
     def _width(self, quantity: Quantity) -> float:

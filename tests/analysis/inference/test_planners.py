@@ -162,6 +162,85 @@ def test_i13_a_charge_is_within_its_interval_or_not_told_at_all():
         assert "c" not in inference.estimates or covers(inference, c=0.5)
 
 
+def learner(family):
+    """Return a loss and the path of a learner of that family, from elsewhere than the formulas of ``infer``."""
+    t, spread = np.linspace(0, 2.7, 40), bowl(0.3, 2.0, 15.0, minimum=[1.0, -1.0, 2.0])
+    if family == "memory":  # θ̈ + 3θ̇ + 0.9hθ = 0 from rest
+        flows = [np.array([[0.0, 1.0], [-0.9 * h, -3.0]]) for h in (0.5, 3.0)]
+        return bowl(0.5, 3.0), t, np.stack([[scipy.linalg.expm(s * flow)[0, 0] for s in t] for flow in flows], axis=1)
+    if family == "hyperbolic":
+        h = np.geomspace(0.01, 100, 5)
+        r = [float(hyperbolic_rate(ln.Objective(eta=1.4), x, 1.2, 1.0, planner="sophisticated")) * x for x in h]
+        t = np.append(0.0, np.geomspace(1e-3, 1000, 60))
+        return bowl(*h), t, np.exp(-np.outer(t, r))
+    objective, loss = {
+        "planner": (ln.Objective(gamma=0.5, eta=0.8), bowl(0.5, 3.0)),
+        "deadline": (ln.Objective(gamma=0.3, horizon=3.0, terminal=0.2), bowl(0.5, 3.0)),
+        "+decay": (ln.Objective(gamma=0.8, drift=ln.drifts.weight_decay(0.4)), spread),
+    }[family]
+    return loss, t, ln.solve(objective, loss, np.linspace(0.5, 1.0, loss.dim))(t)
+
+
+@pytest.mark.parametrize("family", ["planner", "memory", "deadline", "+decay", "hyperbolic"])
+def test_other_units_change_numbers_and_nothing_else(family):
+    """Of time, place and loss: each estimate and both ends of its interval have the unit that its family says."""
+    loss, t, path = learner(family)
+    path = path + 0.003 * np.random.default_rng(0).normal(size=path.shape)
+    inference = ln.infer(path, loss, times=t, family=family, noise=0.003)
+    assert inference.estimates
+    for time, place, height in ((2.0**14, 1.0, 1.0), (1.0, 2.0**-12, 2.0**18)):
+        hessian = height / place**2 * loss.hessian(np.zeros(loss.dim))
+        scaled_loss = ln.losses.Quadratic(hessian, minimum=place * loss.minimum)
+        scaled = ln.infer(place * path, scaled_loss, times=time * t, family=family, noise=0.003 * place)
+        units = {"1/T": 1 / time, "u²/ℓT²": place**2 / height / time**2, "T": time}
+        assert set(scaled.estimates) == set(inference.estimates) and scaled.fit.refuted == inference.fit.refuted
+        for name, estimate in inference.estimates.items():
+            found, wanted = (np.array([each.value, each.low, each.high]) for each in (scaled.estimates[name], estimate))
+            np.testing.assert_allclose(found, units[estimate.unit] * wanted, rtol=1e-3, err_msg=name)
+
+
+def test_i13_an_interval_is_that_of_the_better_of_two_basins():
+    """A charge without end is fitted best with another deadline, and from there the search did not come back.
+
+    The profile is computed anew here, by a simplex from several deadlines on Riccati's equation.
+    """
+    loss, t, path = learner("deadline")
+    path = path + 0.003 * np.random.default_rng(0).normal(size=path.shape)
+    high = ln.infer(path, loss, times=t, family="deadline", noise=0.003).estimates["c"].high
+
+    def lost(x, c):
+        gamma, a, date = np.exp(x)
+        total = 0.0
+        for h, y in zip((0.5, 3.0), path.T, strict=True):
+            gains = scipy.integrate.solve_ivp(
+                lambda _, k, pull: k * k + gamma * k - pull, (date + 2.7, 0.0), [a * c * h], t_eval=t[::-1],
+                args=(a * h,), rtol=1e-9,
+            )  # fmt: skip
+            share = np.exp(-scipy.integrate.cumulative_simpson(gains.y[0][::-1], x=t, initial=0.0))
+            total += float(np.sum((y - share * (y @ share) / (share @ share)) ** 2)) / 0.003**2
+        return total
+
+    def least(c):
+        starts = ([math.log(0.3), 0.0, math.log(date)] for date in (0.01, 0.3))
+        options = {"maxfev": 300, "xatol": 1e-4, "fatol": 1e-3}
+        return min(scipy.optimize.minimize(lost, x, (c,), "Nelder-Mead", options=options).fun for x in starts)
+
+    assert least(high) - least(0.27) == pytest.approx(3.84, abs=0.1)
+
+
+def test_i3_rates_of_modes_come_with_the_errors_that_they_have():
+    """Of an exponential in white noise, by Fisher's information; and by the spread over records."""
+    t, loss, noise, rng = np.linspace(0, 3, 40), bowl(1.0, 10.0), 0.02, np.random.default_rng(6)
+    path = ln.solve(ln.Objective(gamma=1.0), loss, [1.0, 2.0])(t)
+    seen = [ln.infer(path + noise * rng.normal(size=path.shape), loss, times=t, noise=noise).rates for _ in range(40)]
+    truth = np.sqrt(0.25 + np.array([1.0, 10.0])) - 0.5
+    for i, (r, size) in enumerate(zip(truth, (1.0, 2.0), strict=True)):
+        derivatives = np.stack([np.exp(-r * t), -size * t * np.exp(-r * t)], axis=1)
+        fisher = noise * math.sqrt(np.linalg.inv(derivatives.T @ derivatives)[1, 1])
+        assert np.mean([rates.error[i] for rates in seen]) == pytest.approx(fisher, rel=0.05)
+        assert np.std([rates.r[i] for rates in seen]) == pytest.approx(fisher, rel=0.35)
+
+
 def test_i27_three_learners_have_one_curve_and_stakes_part_them():
     t, rates = np.linspace(0, 5, 50), []
     for gamma, a, j in ((0.0, 1.0, 0.0), (2.0, 3.0, 0.0), (0.0, 0.75, 0.5)):
