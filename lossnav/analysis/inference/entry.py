@@ -155,7 +155,7 @@ def _known(family: Planner, known: Mapping[str, Any]) -> dict[str, float]:
             allowed = ", ".join((*family.names, "k"))
             raise ValueError(f"known has {key!r}, but of family {family.name!r} it may hold {allowed}")
     held = {key: value for key, value in known.items() if key != "k"}
-    return {key: _checks.finite(f"known[{key!r}]", value) if key == "q"
+    return {key: _checks.finite(f"known[{key!r}]", value) if key in ("q", "T")
             else _checks.duration(f"known[{key!r}]", value, zero=True) for key, value in held.items()}  # fmt: skip
 
 

@@ -145,7 +145,9 @@ def of_modes(recordings: Sequence[Recording], loss: Quadratic, asked: Question) 
                 )
     span = max(float(t[-1] - t[0]) for _, t, _, _ in modes)
     middle = float(np.exp(np.mean([math.log(abs(h)) for h, *_ in modes if h])))
-    scale = Scale(middle, 3 / span, max(float(t[-1]) for _, t, _, _ in modes))
+    first, last = min(float(t[0]) for _, t, _, _ in modes), max(float(t[-1]) for _, t, _, _ in modes)
+    swings = 2 * math.pi / 3 * max(len(t) - 1 for _, t, _, _ in modes)
+    scale = Scale(middle, 3 / span, last, first, swings, max(abs(h) for h, *_ in modes))
     unit, floor = asked.unit(max(float(np.max(np.abs(y - centre))) for _, _, y, centre in modes), _ROUNDING)
 
     def left(x: Array) -> list[Array]:

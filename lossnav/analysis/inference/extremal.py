@@ -98,12 +98,10 @@ class Extremal:
         # The implicit function: the path moves by −(∂F/∂path)⁻¹∂F/∂x, the assumptions by differences, the start
         # exactly.
         sides = np.zeros((path.size, len(x)))
+        low, high = self.family.box(self.scale)
         for i in range(size):
-            step = np.zeros(len(x))
-            step[i] = 1e-6
-            up, down = np.append(np.minimum((x + step)[:1], 1.0), (x + step)[1:]), x - step
-            if i == 0 and down[0] < 0:
-                down[0] = 0.0
+            up, down = x.copy(), x.copy()
+            up[i], down[i] = min(x[i] + 1e-6, high[i]), max(x[i] - 1e-6, low[i])
             above, below = (self._equations(path, self._laws(end)) for end in (up, down))
             sides[:, i] = ((above - below) / (up - down)[i]).ravel()
         sides[:dim, size:] = -np.eye(dim)

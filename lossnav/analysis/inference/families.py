@@ -23,16 +23,29 @@ from lossnav.problem.objective import Objective
 Values = Mapping[str, float]
 _FAR = 12.0  # e-folds from the data's scale at which a logarithmic coordinate ends
 _EDGE = 1e4  # from the data's own scale, beyond which a value is none to count in
+_APART, _FASTEST = 0.25, 130.0  # of swings to begin from, in units of the rate 3/span
 _OUT = 1e7  # times what is typical: at the upper edge, as far as any record can tell
 
 
 @dataclass(frozen=True)
 class Scale:
-    """What coordinates are counted in: a curvature h₀, a rate v₀, and the time T that the record ends at."""
+    """What coordinates are counted in: a curvature h₀, a rate v₀, and the times at which the record ends and begins.
+
+    ``swings`` is the fastest swing that the record may resolve, in units of v₀: twice Nyquist's, as uneven times tell
+    more than their mean step; it is that of the ``stiffest`` curvature.
+    """
 
     curvature: float
     rate: float
     end: float = 1.0
+    begin: float = 0.0
+    swings: float = 0.0
+    stiffest: float = 1.0
+
+    @property
+    def frequencies(self) -> Array:
+        """Swings to begin from, so dense that one of them is in the valley of the best: it is as wide as 1/span."""
+        return np.arange(_APART, min(self.swings, _FASTEST), _APART)
 
 
 @dataclass(frozen=True)
@@ -45,7 +58,8 @@ class Planner:
 
             - j, a drift f = −jθ: :math:`r(r+γ)=ah+j(j+γ)`, and a path ends at the share ah/(ah + j(j + γ)) (book: I7);
             - q, a drift f = Qθ in a plane of one curvature, of that angular speed: the end point tells all (book: I8);
-            - T and c, a deadline and its charge: :math:`\dot K=K^2+γK−ah`, K(T) = ac·h (book: I13).
+            - T and c, a deadline on the record's clock and its charge over k: :math:`\dot K=K^2+γK−ah`, K(T) = ac·h
+              (book: I13).
         relation: what is known of them together where they are not told apart.
         more: the ends of each further coordinate, and where to begin.
         moves: whether other losses than quadratic ones can be asked: it is an extremal of J.
@@ -82,8 +96,8 @@ class Planner:
     def values(self, x: Array, scale: Scale) -> dict[str, float]:
         """Return the assumptions by name, and A, B, C; of a deadline Q = K(T)/h, too.
 
-        Further coordinates are: for j which part of r(r + γ) at h₀ is decay; q in units of the data's rate; for T
-        1 − end/T; for c K(T) over v + K(T).
+        Further coordinates are: for j which part of r(r + γ) at h₀ is decay; q in units of the data's rate; for T 1 −
+        what the record fills of the time until then; for c K(T) over v + K(T).
         """
         u, v, h = float(x[0]), math.exp(x[1]), scale.curvature
         more = dict(zip(list(self.names)[2:], map(float, x[2:]), strict=False))  # starts may follow
@@ -97,7 +111,8 @@ class Planner:
             values["q"] = more["q"] * scale.rate
         if "T" in more:
             paid = more["c"] / max(1 - more["c"], 1e-9) * v / h
-            values |= {"T": scale.end / (1 - more["T"]), "c": paid * a, "Q": paid}
+            horizon = (scale.end - scale.begin) / (1 - more["T"])
+            values |= {"T": scale.begin + horizon, "horizon": horizon, "c": paid * a, "Q": paid}
         return values
 
     def rates(self, h: Array, values: Values) -> Array:
@@ -125,7 +140,7 @@ class Planner:
         """Return the problem for which this is optimal, with k = 1."""
         drift = drifts.weight_decay(values["j"]) if values.get("j", 0.0) > 0 else None
         drift = drifts.rotation(values["q"]) if "q" in values else drift
-        horizon, terminal = values.get("T", math.inf), values.get("c", 0.0)
+        horizon, terminal = values.get("horizon", math.inf), values.get("c", 0.0)
         return Objective(eta=values["a"], gamma=values["gamma"], drift=drift, horizon=horizon, terminal=terminal)
 
 
@@ -171,6 +186,15 @@ class Measured(Planner):
         return replace(super().objective(values), metric=np.diag(self.metric(values)))
 
 
+class Turning(Planner):
+    """A planner in a plane that turns: how fast may be anything that the record resolves."""
+
+    def starts(self, scale: Scale) -> list[Array]:
+        pace = math.log(scale.rate) + np.linspace(-2.0, 2.0, 5)
+        turns = (sign * w for w in scale.frequencies for sign in (-1.0, 1.0))
+        return super().starts(scale) + [np.array([0.5, *x]) for x in itertools.product(pace, turns)]
+
+
 class Memory(Planner):
     r"""A heavy ball :math:`\ddot θ=−Γ\dot θ−b∇L`, which no planner is: h/r falls with r."""
 
@@ -181,7 +205,11 @@ class Memory(Planner):
 
     def starts(self, scale: Scale) -> list[Array]:
         rate, pairs = math.log(scale.rate), [(f, s) for f in (-1.0, 1.0, 3.0, 5.0) for s in np.linspace(-2.0, 2.0, 9)]
-        return [np.array([rate + f, 2 * rate - math.log(scale.curvature) + f + s]) for f, s in pairs]
+        gain = 2 * rate - math.log(scale.curvature)
+        begin = [np.array([rate + f, gain + f + s]) for f, s in pairs]
+        gain = 2 * rate - math.log(scale.stiffest)
+        swinging = itertools.product((-1.0, 0.0, 1.0, 2.5), scale.frequencies)
+        return begin + [np.array([rate + f, gain + 2 * math.log(w)]) for f, w in swinging]
 
     def values(self, x: Array, scale: Scale) -> dict[str, float]:
         friction, b = math.exp(x[0]), math.exp(x[1])
@@ -191,8 +219,10 @@ class Memory(Planner):
         """Return both of a mode's motions, which begins with any velocity."""
         half = values["friction"] / 2
         root = np.sqrt(complex(half * half - values["b"] * h))
-        slow, fast = np.exp((root - half) * t), np.exp((-root - half) * t)
-        spread = np.where(abs(root) * t > 1e-6, (slow - fast) / (2 * root if root else 1.0), t * np.exp(-half * t))
+        since = t - t[0]
+        slow, fast = np.exp((root - half) * since), np.exp((-root - half) * since)
+        near = since * np.exp(-half * since)
+        spread = np.where(abs(root) * since > 1e-6, (slow - fast) / (2 * root if root else 1.0), near)
         return np.asarray(np.stack([(slow + fast).real / 2, spread.real], axis=1))
 
 
@@ -250,7 +280,7 @@ _EVERY = (
         "+metric", _BOTH, "r (r + γ) are the eigenvalues of a G⁻¹H",
         parted="all modes of a Hessian that is not diagonal",
     ),
-    Planner("+rotation", _BOTH | {"q": "1/T"}, "λ (λ + γ) = a h", [_TURNS]),
+    Turning("+rotation", _BOTH | {"q": "1/T"}, "λ (λ + γ) = a h", [_TURNS]),
     Planner(
         "deadline", _BOTH | {"T": "T", "c": "T"}, "dK/dt = K² + γK − a h, K(T) = a c h", _ENDS,
         parted="another curvature with the same charge",

@@ -19,6 +19,7 @@ from lossnav._checks import Array
 Residual = Callable[[Array], Array]  # from coordinates, shape (P,), to deviations in units of the noise, shape (n,)
 Quantity = Callable[[Array], float]  # from coordinates to a place in [0, 1], whose ends are the quantity's edges
 
+_BASINS = 6  # in which a fit may be looked for, if one is not good
 RANK = 1e-7  # singular values below this share, of columns of length 1, are rounding of central differences
 
 
@@ -49,11 +50,15 @@ class Likelihood:
     x: Array = field(init=False)
     cost: float = field(init=False)
     count: int = field(init=False)  # of deviations
+    anew: list[tuple[float, ...]] = field(init=False)  # the best further coordinates to begin from
 
     def __post_init__(self) -> None:
         begin = [self._to(x, self.held) for x in self.starts]
         ranked = sorted((_square(self.residual(x)), i) for i, x in enumerate(begin) if np.all(np.isfinite(x)))
+        if not ranked:
+            raise ValueError("known has values at or beyond an edge of the family: no member of it has them")
         fits = [self.fit(begin[i], self.held) for _, i in ranked[:3]]
+        self.anew = list(dict.fromkeys(tuple(self.starts[i][2:]) for _, i in ranked))[:_BASINS]
         self.x, self.cost = min(fits, key=lambda pair: pair[1])
         self.count = len(self.residual(self.x))
         self.near = [self.x]
@@ -163,9 +168,9 @@ class Likelihood:
         that were tried only the best is remembered: the next place is to begin in its basin.
         """
         nearest = min(self.near, key=lambda x: abs(quantity(x) - place))
-        anew = {tuple(x[2:]): np.append(nearest[:2], x[2:]) for x in self.starts if len(x) > 2}
+        anew = [np.append(nearest[:2], more) for more in self.anew if more]
         best, worse = nearest, math.inf
-        for start in (nearest, *anew.values()):
+        for start in (nearest, *anew):
             x, cost = self.fit(start, lambda x: np.append(self.held(x), quantity(x) - place), 1e-4 * self.unit)
             if (lost := max(cost - self.cost, 0.0) / self.unit) < worse:
                 best, worse = x, lost

@@ -165,6 +165,8 @@ def explain(optimizer: Any) -> list[Reading]:
             f"optimizer is a {kind.__module__}.{name}, but it must be of lossnav.optim or, in {' or '.join(_PLACES)}, "
             f"one of {', '.join(n for row in TABLE for n in row.names)}"
         )
+    if name == "Adam" and groups[0].get("decoupled_weight_decay"):  # with this option it is torch's AdamW
+        name, row = "AdamW", next(row for row in TABLE if "AdamW" in row.names)
     if not row.assumptions:
         return [Reading(name, "", row.why)]
     lr = float(groups[0]["lr"])

@@ -241,6 +241,61 @@ def test_i3_rates_of_modes_come_with_the_errors_that_they_have():
         assert np.std([rates.r[i] for rates in seen]) == pytest.approx(fisher, rel=0.35)
 
 
+@pytest.mark.parametrize("offset", [-2.7, 1e5])
+@pytest.mark.parametrize("family", ["planner", "memory", "deadline", "+decay"])
+def test_a_clock_may_begin_anywhere(family, offset):
+    loss, t, path = learner(family)
+    path = path + 0.003 * np.random.default_rng(0).normal(size=path.shape)
+    inference = ln.infer(path, loss, times=t, family=family, noise=0.003)
+    shifted = ln.infer(path, loss, times=t + offset, family=family, noise=0.003)
+    assert inference.estimates and set(shifted.estimates) == set(inference.estimates)
+    for name, estimate in inference.estimates.items():
+        other, moved = shifted.estimates[name], offset if name == "T" else 0.0
+        found, wanted = (np.array([each.value, each.low, each.high]) for each in (other, estimate))
+        np.testing.assert_allclose(found, wanted + moved, rtol=1e-3, err_msg=name)
+    if family == "deadline":
+        known = ln.infer(path, loss, times=t + offset, family=family, noise=0.003, known={"T": 3.0 + offset})
+        assert covers(known, c=0.2, gamma=0.3) and known.objective().horizon == pytest.approx(3.0, rel=1e-6)
+
+
+def test_i4_a_ball_that_swings_often_is_read_at_uneven_times():
+    """Its misfit has a valley for each swing that the record resolves: one must be begun from."""
+    refuted = held = 0
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        friction, gain, h = 10 ** rng.uniform(-1.5, 0.3), 10 ** rng.uniform(-0.5, 0.5), (1.0, 10 ** rng.uniform(0.3, 1))
+        t = np.append(0.0, np.sort(rng.uniform(0, 30, 59)))
+        flows = [np.array([[0.0, 1.0], [-gain * x, -friction]]) for x in h]
+        path = np.stack([[scipy.linalg.expm(s * flow)[0, 0] for s in t] for flow in flows], axis=1)
+        noisy = path + 0.01 * rng.normal(size=path.shape)
+        inference = ln.infer(noisy, bowl(*h), times=t, family="memory", noise=0.01)
+        refuted, held = refuted + inference.fit.refuted, held + covers(inference, friction=friction, b=gain)
+    assert refuted <= 2 and held >= 10
+
+
+@pytest.mark.parametrize(("q", "count"), [(9.0, 40), (-20.0, 101)])
+def test_i8_a_fast_rotation_is_told_with_its_discount(q, count):
+    loss, truth = bowl(1.5, 1.5, minimum=[1.0, 0.5]), ln.Objective(gamma=0.8, eta=2.0, drift=ln.drifts.rotation(q))
+    hits = 0
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        t = np.append(0.0, np.sort(rng.uniform(0, 6, count - 1)))
+        path = ln.solve(truth, loss, [-1.0, 1.0], method="riccati")(t) + 0.01 * rng.normal(size=(count, 2))
+        inference = ln.infer(path, loss, times=t, family="+rotation", noise=0.01)
+        hits += covers(inference, q=q, gamma=0.8, a=2.0)
+    assert hits >= 4
+
+
+def test_a_family_at_its_edge_does_not_take_the_others_along():
+    """No decay is the edge of a decay: differences must stay on this side of it."""
+    t, rng = np.linspace(0, 4, 50), np.random.default_rng(0)
+    path = ln.solve(ln.Objective(gamma=0.8), WELL, [-0.2, 1.0])(t)
+    for _ in range(2):
+        noisy = path + 0.01 * rng.normal(size=path.shape)
+        inference = ln.infer(noisy, WELL, times=t, noise=0.01, family=["planner", "+decay"])
+        assert inference.family == "planner" and covers(inference, gamma=0.8)
+
+
 def test_i27_three_learners_have_one_curve_and_stakes_part_them():
     t, rates = np.linspace(0, 5, 50), []
     for gamma, a, j in ((0.0, 1.0, 0.0), (2.0, 3.0, 0.0), (0.0, 0.75, 0.5)):
@@ -469,6 +524,9 @@ def test_it_can_be_looked_at_and_taken_away():
         (np.arange(6.0)[:, None], bowl(1.0), {}, "times is None"),
         (np.arange(6.0)[:, None], bowl(1.0), {"times": np.arange(6.0), "family": "rule"}, "family = 'rule' needs"),
         (np.arange(6.0)[:, None], WELL, {"times": np.arange(6.0)}, "path has places"),
+        *((np.exp(-np.arange(6.0) / 3)[:, None], bowl(1.0), {"times": np.arange(6.0), "family": f, "known": held}, said)
+          for f, held, said in (("deadline", {"T": 600.0}, "an edge"), ("deadline", {"T": math.inf}, "'T'"),
+                                ("memory", {"friction": 0.0}, "an edge"), ("hyperbolic", {"alpha": 0.0}, "an edge"))),
         (np.exp(-np.arange(6.0))[:, None] * [1, 2], WELL, {"times": np.arange(6.0), "family": "memory"}, "Quadratic"),
     ],
 )  # fmt: skip
