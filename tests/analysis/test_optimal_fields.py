@@ -240,3 +240,22 @@ def test_what_points_cannot_tell_is_refused_by_name():
             ln.optimal_for(linear(np.eye(2)), **options)
     with pytest.raises(ValueError, match=r"^metric"):
         ln.optimal_for(np.eye(2), metric="place")
+
+
+@pytest.mark.parametrize(
+    "law",
+    [lambda x: -x / np.linalg.norm(x, axis=-1, keepdims=True), lambda x: -np.sign(x) - 0.1 * x, lambda x: -np.sqrt(x)],
+)
+def test_a_law_that_rests_in_a_finite_time_ends_the_search(law):
+    """Integrators chatter where it arrives, or ask beyond where it is defined."""
+    with np.errstate(all="ignore"):
+        verdict = ln.optimal_for(law, at=[[1.0, 0.5]], metric="identity")
+    assert not verdict.exists and "as far as it was followed" in verdict.why
+
+
+def test_a_law_that_is_constant_around_some_points_is_followed_from_there():
+    assert ln.optimal_for(lambda x: -np.clip(3 * x, -1, 1), at=[[1.0, 0.2], [0.1, 0.3]], metric="identity").exists
+    with pytest.raises(ValueError, match="does not say where it rests"):
+        ln.optimal_for(lambda x: -np.ones_like(x), at=[[1.0, 0.5]], metric="identity")
+    with pytest.raises(ValueError, match=r"not finite at \[1.0, 0.5\]"):
+        ln.optimal_for(lambda x: x * np.nan, at=[[1.0, 0.5]], metric="identity")

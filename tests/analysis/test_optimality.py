@@ -203,3 +203,45 @@ def test_refusals():
         ln.optimal_for(np.eye(2) / 2, dt=1.0, drift="rotation")
     with pytest.raises(ValueError, match="drift is given, and so loss and metric have to be free"):
         ln.optimal_for(np.eye(2), loss=bowl(np.eye(2)), drift="rotation")
+
+
+def test_n6_where_eigenvalues_are_equal_the_metric_has_more_freedom():
+    """With a metric that is diagonal in one basis of the space they asked for γ ≥ 9, or for a singular metric."""
+    drift = np.array([[-5.0, 5.0], [-5.0, 5.0]])
+    law = np.eye(2) - drift
+    for given in (0.0, None):
+        verdict = ln.optimal_for(law, drift=ln.drifts.Linear(drift), gamma=given)
+        assert verdict.exists and verdict.gamma[0] == 0.0 and dict(verdict.free)["metric"] == 3
+        back = riccati(verdict.objective.metric, verdict.hessian, verdict.objective.gamma, drift)
+        np.testing.assert_allclose(back, law, atol=1e-6)
+    shear = np.array([[0.0, 10.0], [0.0, 0.0]])
+    assert ln.optimal_for(np.eye(2) - shear, drift=ln.drifts.Linear(shear)).gamma == (0.0, math.inf)
+
+
+@pytest.mark.parametrize("share", [0.9, 1.5, 2.0])
+def test_n7_a_resonance_is_found_however_narrow(share):
+    """h/d² of a slow swing of width 10⁻⁴, beside modes a million times faster: above 1 no drift will do."""
+    slow, pace = 1e-4, 3.0111
+    for beside in (50 * np.eye(2), [[0.05, 1.0], [-1.0, 0.05]]):
+        law = scipy.linalg.block_diag([[slow, pace], [-pace, slow]], beside)
+        loss = bowl(np.diag([share * slow**2] * 2 + [0.8 * 0.05**2] * 2))
+        verdict = ln.optimal_for(law, loss=loss, metric=np.eye(4), gamma=0.0, drift="any")
+        assert verdict.exists == (share < 1) and f"gain {share:g}" in verdict.why
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1e-6, 1e6, 1e9])
+def test_other_units_of_time_and_loss_judge_the_same(unit):
+    hessian = np.array([[2.0, 0.5], [0.5, 1.0]])
+    h, axes = np.linalg.eigh(hessian)
+    for gamma in (0.0, 30.0):
+        law = (axes * ((np.sqrt(gamma**2 + 4 * h) - gamma) / 2)) @ axes.T
+        for scaled in (bowl(hessian), bowl(unit * hessian)):
+            verdict = ln.optimal_for(unit * law, loss=scaled, metric="identity")
+            assert verdict.exists and verdict.gamma[0] == pytest.approx(unit * gamma, rel=1e-6, abs=1e-8 * unit)
+
+
+def test_laws_that_no_solver_can_be_asked_about_are_refused_by_name():
+    with pytest.raises(ValueError, match="rates from 0 to"):
+        ln.optimal_for(np.zeros((2, 2)), drift=ln.drifts.Linear(np.eye(2)))
+    with pytest.raises(ValueError, match="another unit of time"):
+        ln.optimal_for(1e-200 * np.eye(2))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 import scipy
@@ -42,9 +43,18 @@ def read(record: Steps | Gram, level: float) -> Inference:
         if reading is not None:
             rule, numbers, residual = reading
             if residual <= exact:
-                return _said(rule, numbers, residual, exact)
+                return replace(_said(rule, numbers, residual, exact), warnings=_tied(theta, g, rank))
             least = min(least, residual)
     return _said("none of the listed", {}, least, exact, _constant(moved, record.shapes))
+
+
+def _tied(theta: Array, g: Array, rank: float) -> tuple[str, ...]:
+    """Return a warning where all gradients are one multiple of the weights."""
+    columns = np.stack([g.ravel(), theta[:-1].ravel()])
+    size = np.linalg.norm(columns, axis=1, keepdims=True)
+    if np.any(size == 0) or np.linalg.svd(columns / size, compute_uv=False)[-1] > rank:
+        return ()
+    return ("gradients are one multiple of the weights, so that lr and a weight decay are not told apart",)
 
 
 Reading = tuple[str, Mapping[str, tuple[float, float, float]], float]  # words, value and range of each number, residual
@@ -142,9 +152,12 @@ def _sums(g: Array, beta: float) -> tuple[Array, Array]:
 
 def _averaged(theta: Array, g: Array, moved: Array, exact: float, rank: float) -> Reading | None:
     """Read a step as an average of gradients over a power of an average of their squares."""
+    if not np.any(g):
+        return None
     some = np.linspace(0, g.shape[1] - 1, min(g.shape[1], _ENTRIES)).astype(int)
-    least = math.inf
-    for each in (False, True):
+    least, unit = math.inf, 2.0 ** round(math.log2(np.sqrt(np.mean(g**2))))  # whose powers take no digit away
+    g = g / unit
+    for each in (False, True) if g.shape[1] > 1 else (False,):  # a single entry has any step at some rate
         # On some entries from several starts, with and without bias corrections; the best goes on on all of them.
         searches: list[tuple[float, Array, bool]] = []
         for start in _AVERAGES:
@@ -165,9 +178,10 @@ def _averaged(theta: Array, g: Array, moved: Array, exact: float, rank: float) -
     else:
         return "", {}, least
     b1, b2, power, floor = (*(float(value) for value in x[:3]), math.exp(x[3]))
+    floor, rates = floor * unit ** (2 * power), rates * unit ** (2 * power - 1)
     if not corrected:  # sums were taken; averages are what a rule is given, except where nothing is forgotten
-        unit = (1 - b2) ** power if b2 < 1 - 1e-7 else 1.0
-        floor, rates = floor * unit, rates * unit / max(1 - b1, 1e-300)
+        kept = (1 - b2) ** power if b2 < 1 - 1e-7 else 1.0
+        floor, rates = floor * kept, rates * kept / max(1 - b1, 1e-300)
     lr = (float(np.median(rates)), float(rates.min()), float(rates.max()))
     b1, b2 = (0.0 if value < 1e-6 else value for value in (b1, b2))
     numbers = {"lr": lr, "beta1": _point(b1), "beta2": _point(b2), "p": _point(power), "eps": _point(floor)}
@@ -294,7 +308,7 @@ def _constant(moved: Array, shapes: object) -> str:
     """Say what is the same in all steps of a rule that is none of those listed."""
     facts, sizes, lengths = [], np.abs(moved), np.linalg.norm(moved, axis=1)
     middle = np.maximum(np.median(sizes, axis=1, keepdims=True), 1e-300)
-    if np.mean(np.abs(sizes / middle - 1) < 1e-4) > 0.95:
+    if moved.shape[1] > 1 and np.mean(np.abs(sizes / middle - 1) < 1e-4) > 0.95:
         facts.append("all entries of a step are equal in size")
     if np.mean(np.abs(lengths / max(float(np.median(lengths)), 1e-300) - 1) < 1e-4) > 0.95:
         facts.append("all steps have one length")

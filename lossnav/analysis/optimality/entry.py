@@ -15,6 +15,8 @@ from lossnav.analysis.optimality.result import OptimalFor
 from lossnav.problem import drifts
 from lossnav.problem.losses import Loss, Quadratic
 
+_SMALLEST = 1e-100  # a size whose square, and that of its inverse, are normal numbers
+
 
 def optimal_for(
     law: ArrayLike | drifts.Drift | Callable[[Any], Any],
@@ -70,7 +72,9 @@ def optimal_for(
     matrix = _checks.array("law", law, shape=(None, None))
     if matrix.shape[0] != matrix.shape[1] or not matrix.size:
         raise ValueError(f"law has shape {matrix.shape}, but it must be square")
-    size = len(matrix)
+    size, extent = len(matrix), float(np.abs(matrix).max())
+    if extent and not _SMALLEST < extent < 1 / _SMALLEST:
+        raise ValueError(f"law has the size {extent:.3g}, but its square must be a number: choose another unit of time")
     hessian = None
     if loss is not None:
         loss = _checks.instance("loss", loss, Quadratic, "None or, without at, a losses.Quadratic")
@@ -97,7 +101,14 @@ def _of_points(law: Any, at: ArrayLike, loss: Any, metric: Any, gamma: float | N
         raise ValueError(
             "metric is 'place', and so loss has to be given: else every law that falls on some loss will do"
         )
-    resting = np.flatnonzero(~law(places).any(axis=1))
+    with np.errstate(all="ignore"):
+        velocities, jacobians = law(places), law.jacobian(places)
+    lost = np.flatnonzero(~(np.isfinite(velocities).all(axis=1) & np.isfinite(jacobians).all(axis=(1, 2))))
+    if len(lost):
+        raise ValueError(f"law and its differences are not finite at {places[lost[0]].tolist()}, one of the points at")
+    if not jacobians.any():
+        raise ValueError("law is the same around each of the points at, and does not say where it rests: give others")
+    resting = np.flatnonzero(~velocities.any(axis=1))
     if len(resting):
         raise ValueError(f"at holds {places[resting[0]].tolist()}, where the law rests, but a rest says nothing of it")
     return fields.judge(law, places, loss, _ruler(metric, places.shape[1]), gamma)

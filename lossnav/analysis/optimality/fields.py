@@ -24,7 +24,12 @@ _EXACT = 1e-7  # relative: what differences of a law leave of an equality
 _GRID = np.geomspace(1e-4, 1e3, 141)  # discounts that are tried, over the law's rate
 _SETTLED, _FLED = 1e-6, 1e6  # over the first speed
 _FLAT = 1e-4  # over the largest slope of the loss on the way
+_SEEN = "as far as it was followed"
 _CALLS, _WITHIN = 10_000, 8  # of the law until it has settled; points of each step of a path
+
+
+class _Unsettled(Exception):
+    """A law has been asked often enough, or says nothing."""
 
 
 def judge(law: Drift, at: Array, loss: Loss | None, metric: Array | str, gamma: float | None) -> OptimalFor:
@@ -55,7 +60,9 @@ def judge(law: Drift, at: Array, loss: Loss | None, metric: Array | str, gamma: 
         metric_estimate, eta = metric, 1.0 if loss is None else scale / float(weights[0])
     objective = Objective(eta=eta, gamma=discount, metric=metric_estimate)
     if _paths(law, at, 1e-5) is None:
-        return OptimalFor(False, f"{claim}, but the law does not settle from all of them ({ref})")
+        return OptimalFor(
+            False, f"{claim}, but the law does not settle from all of them, as far as it was followed ({ref})"
+        )
     free = (("gamma", 1),) if gammas[0] < gammas[1] else ()
     return OptimalFor(True, f"{claim} at {len(at)} points ({ref})", objective, None, gammas, free, residual=misfit)
 
@@ -141,7 +148,10 @@ def _anywhere(law: Drift, at: Array, loss: Loss, gamma: float | None) -> Optimal
     """Judge a law for metrics that depend on the place: its loss has to exceed its own future average (book: N20)."""
     paths = _paths(law, at, 1e-9)
     if paths is None:
-        return OptimalFor(False, f"the law does not settle from all of {len(at)} points: for no metric (N20)")
+        return OptimalFor(
+            False,
+            f"the law does not settle from all of {len(at)} points, {_SEEN}: for no metric (N20)",
+        )
     times, places = paths
     gradient_norms = np.linalg.norm(loss.gradient(places), axis=2)
     steep = gradient_norms[:, -1] > _FLAT * gradient_norms.max(axis=1)
@@ -160,20 +170,35 @@ def _anywhere(law: Drift, at: Array, loss: Loss, gamma: float | None) -> Optimal
 def _paths(law: Drift, starts: Array, rtol: float) -> tuple[Array, Array] | None:
     """Return times and places, shape (N, times, D), of a law's paths until all have settled; None if one does not."""
     speeds, dim = np.linalg.norm(law(starts), axis=1), starts.shape[1]
-    end = 1 / float(np.linalg.norm(law.jacobian(starts), axis=(1, 2)).min())
+    rates = np.linalg.norm(law.jacobian(starts), axis=(1, 2))
+    # The time of the slowest; where a law does not change, that of the way to the origin.
+    end = float(np.max(np.where(rates > 0, 1 / np.where(rates > 0, rates, 1.0), np.abs(starts).max() / speeds)))
+
+    calls = 0
+
+    def motion(_: float, theta: Array) -> Array:
+        nonlocal calls
+        calls += 1
+        velocity = law(theta.reshape(-1, dim)).ravel()
+        if calls > _CALLS or not np.all(np.isfinite(velocity)):
+            raise _Unsettled
+        return velocity
 
     def fled(_: float, theta: Array) -> float:
         return float(np.max(np.linalg.norm(law(theta.reshape(-1, dim)), axis=1) / speeds)) - _FLED
 
     fled.terminal = True  # type: ignore[attr-defined]
     while True:
-        solution = scipy.integrate.solve_ivp(
-            lambda t, theta: law(theta.reshape(-1, dim)).ravel(), (0.0, end), starts.ravel(), "LSODA", rtol=rtol,
-            atol=1e-3 * rtol * np.repeat(speeds, dim) * end, lband=dim - 1, uband=dim - 1, events=fled,
-            dense_output=True,
-        )  # fmt: skip
+        calls = 0
+        try:
+            solution = scipy.integrate.solve_ivp(
+                motion, (0.0, end), starts.ravel(), "LSODA", rtol=rtol, lband=dim - 1, uband=dim - 1, events=fled,
+                atol=1e-3 * rtol * np.repeat(speeds, dim) * end, dense_output=True,
+            )  # fmt: skip
+        except _Unsettled:
+            return None
         last = solution.y[:, -1].reshape(-1, dim)
-        if solution.status or solution.nfev > _CALLS:
+        if solution.status:
             return None
         if np.all(np.linalg.norm(law(last), axis=1) < _SETTLED * speeds):
             within = np.linspace(0, 1, _WITHIN, endpoint=False)

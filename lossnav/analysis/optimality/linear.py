@@ -9,6 +9,7 @@ the law.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import scipy
@@ -115,16 +116,20 @@ def _given_loss(law: Array, hessian: Array, metric: Array | str, gamma: float | 
         g = np.linalg.inv(curved + discount * pre)
         return _witness(law, g, hessian, discount, None, _range(gamma, least), why, (("gamma", int(gamma is None)),))
     # SHS + γS = aG⁻¹ is linear in γ and a; a single curvature leaves γ open
+    rate = float(np.linalg.norm(law))
     columns, goal = np.stack([-pre.ravel(), inverse.ravel()], 1), curved.ravel()
-    single = bool(np.linalg.matrix_rank(columns / np.linalg.norm(columns, axis=0), tol=_EXACT) < 2)
-    discount = least + 1.0 if gamma is None else gamma
+    sizes = np.linalg.norm(columns, axis=0)
+    columns = columns / sizes
+    single = bool(np.linalg.matrix_rank(columns, tol=_EXACT) < 2)
+    discount = least + rate if gamma is None else gamma
     if gamma is not None or single:
-        columns, goal = columns[:, 1:], goal + discount * pre.ravel()
+        columns, sizes, goal = columns[:, 1:], sizes[1:], goal + discount * pre.ravel()
     # Least squares for γ and a: where it misses, no pair of them does.
     solved = np.linalg.lstsq(columns, goal, rcond=None)[0]
-    discount, gain = (discount, float(solved[0])) if len(solved) == 1 else (float(solved[0]), float(solved[1]))
+    found = (solved / sizes).tolist()
+    discount, gain = (discount, found[0]) if len(found) == 1 else found
     missed = float(np.linalg.norm(goal - columns @ solved) / np.linalg.norm(curved))
-    if missed > _EXACT or discount < -_EXACT or gain <= 0 or (least > 0 and discount <= least):
+    if missed > _EXACT or discount < -_EXACT * rate or gain <= 0 or (least > 0 and discount <= least):
         reason = f"misses by {missed:.2g}" if missed > _EXACT else f"asks for gamma = {discount:.4g}, a = {gain:.4g}"
         near = _on_the_line(law, hessian, inverse)
         return OptimalFor(False, f"r (r + gamma) = a h for the given metric {reason} (N4)", nearest=near)
@@ -178,26 +183,46 @@ def _drifting(law: Array, matrix: Array, gamma: float | None, drift: drifts.Line
                           "positive (N6)", nearest=_real_part(pull) - matrix)  # fmt: skip
     if vectors is None:
         return OptimalFor(False, "A + K has no basis of eigenvectors (N6)")
+    # In these metrics eigenvectors are orthogonal but where they share an eigenvalue: each space of its own has a
+    # Cholesky factor.
     inverse = np.linalg.inv(vectors)
+    rows, columns = np.nonzero(np.tril(np.abs(values[:, None] - values) <= 1e-7 * np.linalg.norm(pull)))
+    own = rows == columns
+
+    def member(weights: Array) -> Array:
+        factor = np.zeros_like(law)
+        factor[rows, columns] = np.where(own, np.exp(weights / 2), weights)
+        return np.asarray(inverse.T @ factor @ factor.T @ inverse)
 
     def least(weights: Array) -> float:
         """Return the γ above which the loss of a member has a minimum."""
-        p = inverse.T * np.exp(weights) @ inverse @ pull
+        p = member(weights) @ pull
         rest = p @ law - matrix.T @ p
         return float(-scipy.linalg.eigh((rest + rest.T) / 2, (p + p.T) / 2, eigvals_only=True)[0])
 
-    # The family of metrics has a weight for each eigenvector; its best member asks for the least γ.
-    minimum = scipy.optimize.minimize(
-        least, np.zeros(len(law)), method="Nelder-Mead", options={"maxiter": 400 * len(law)}
-    )
-    low = max(float(minimum.fun), 0.0)
-    if gamma is not None and gamma <= minimum.fun:
+    found = least(_lowest(least, np.zeros(len(rows))))
+    low = max(found, 0.0)
+    if gamma is not None and gamma <= found:
         return OptimalFor(False, f"gamma = {gamma:g}, but no metric was found for less than {low:.4g} (N6, by search)")
-    discount = gamma if gamma is not None else low + (1.0 if low else 0.0)
-    metric = inverse.T * np.exp(minimum.x - minimum.x.mean()) @ inverse
-    free = (("metric", len(law)), ("gamma", int(gamma is None)))
+    discount = gamma if gamma is not None else low + (float(np.linalg.norm(pull)) if low else 0.0)
+    # The least may be a limit, of ever worse conditioned metrics: a search that asks for no more than is needed stops.
+    enough = (discount + max(found, discount - float(np.linalg.norm(pull)))) / 2
+    weights = _lowest(lambda x: max(least(x), enough), np.zeros(len(rows)))
+    metric = member(weights) / np.exp(weights[own].mean())
+    free = (("metric", len(rows)), ("gamma", int(gamma is None)))
     why = "A + K has real positive eigenvalues (N6)"
     return _witness(law, metric, None, discount, drift, _range(gamma, low), why, free)
+
+
+def _lowest(function: Callable[[Array], float], x: Array) -> Array:
+    """Return where a simplex gets that begins anew as long as it gains: its minimum may have a kink."""
+    best = function(x)
+    while True:
+        options = {"maxiter": 400 * len(x), "xatol": 1e-7, "fatol": 1e-9 * abs(best)}
+        minimum = scipy.optimize.minimize(function, x, method="Nelder-Mead", options=options)
+        if not minimum.fun < best - 1e-6 * abs(best):
+            return np.asarray(minimum.x if minimum.fun < best else x)
+        x, best = minimum.x, float(minimum.fun)
 
 
 def _turned(law: Array, gamma: float | None) -> OptimalFor:
@@ -230,11 +255,13 @@ def _any(law: Array, hessian: Array | None, metric: Array | str, gamma: float | 
         inverse = np.linalg.inv(1j * omega * np.eye(len(law)) - inner)
         return float(np.linalg.norm(root_h @ inverse @ root_g, 2))
 
-    top = 10 * float(np.linalg.norm(inner))
-    grid = np.linspace(0, top, 2001)
-    start = int(np.clip(np.argmax([gain(w) for w in grid]), 1, 1999))
+    # A resonance is as narrow as its mode is slow.
+    top, modes = 10 * float(np.linalg.norm(inner)), np.linalg.eigvals(inner)
+    near = np.abs(modes.imag)[:, None] + np.abs(modes.real)[:, None] * np.linspace(-4, 4, 33)
+    grid = np.unique(np.append(np.linspace(0, top, 2001), near[near > 0]))
+    start = int(np.clip(np.argmax([gain(w) for w in grid]), 1, len(grid) - 2))
     peak = scipy.optimize.minimize_scalar(
-        lambda w: -gain(w), bounds=(grid[start - 1], grid[start + 1]), method="bounded", options={"xatol": 1e-12}
+        lambda w: -gain(w), bounds=(grid[start - 1], grid[start + 1]), method="bounded", options={"xatol": 1e-12 * top}
     )
     worst, omega = max((-float(peak.fun), float(peak.x)), (gain(0.0), 0.0))
     if worst > 1:
@@ -266,9 +293,9 @@ def _witness(law: Array, metric: Array, hessian: Array | None, gamma: float, dri
         hessian = gamma * p - flow.T @ p + p @ law
     metric, hessian = (metric + metric.T) / 2, (hessian + hessian.T) / 2
     # In units of the law's own time and of the metric: the solver knows no other scale than 1.
-    rate, price = float(np.linalg.norm(law)), float(np.linalg.norm(metric)) / eta
+    rate, price = float(np.linalg.norm(law) + np.linalg.norm(flow)), float(np.linalg.norm(metric)) / eta
     slowest = float(np.min(np.abs(np.linalg.eigvals(law))))
-    if slowest < _SLOWEST * rate:
+    if slowest <= _SLOWEST * rate:
         raise ValueError(
             f"law has rates from {slowest:.3g} to {rate:.3g}, but their ratio must be >= {_SLOWEST:g}, so that a "
             "Riccati solver tells the slowest"

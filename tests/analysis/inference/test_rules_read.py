@@ -128,6 +128,40 @@ def test_i22_any_hyperparameters_are_read_blind():
         assert {name: estimate.value for name, estimate in reading.estimates.items()} == pytest.approx(truth, rel=1e-6)
 
 
+@pytest.mark.parametrize("unit", [1e-20, 1e-6, 1e3, 1e6])
+def test_i22_a_rule_without_a_scale_is_read_in_any_unit_of_the_gradient(unit):
+    g = np.random.default_rng(0).normal(size=(40, 6))
+    for scaled in (True, False):
+        weights = torch.nn.Parameter(torch.zeros(6, dtype=torch.float64))
+        adam = O.Adam([weights], 0.01, betas=(0.9, 0.99), eps=0.1 * unit)
+        optimizer, places = adam if scaled else O.SGD([weights], 0.01), [np.zeros(6)]
+        for step in unit * g:
+            weights.grad = torch.tensor(step)
+            optimizer.step()
+            places.append(weights.detach().numpy().copy())
+        reading = ln.infer(ln.infer.Steps(np.array(places), unit * g), family="rule")
+        assert not reading.fit.refuted and reading.estimates["lr"].value == pytest.approx(0.01, rel=1e-6)
+        if scaled:
+            assert reading.estimates["eps"].value == pytest.approx(0.1 * unit, rel=1e-4)
+
+
+def test_one_weight_tells_no_schedule_and_one_multiple_no_decay():
+    """A step of one entry is a gradient times some rate, whatever made it."""
+    rng = np.random.default_rng(0)
+    walk = ln.infer.Steps(np.cumsum(rng.normal(size=(41, 1)), 0), rng.normal(size=(40, 1)))
+    reading = ln.infer(walk, family="rule")
+    assert reading.fit.refuted and reading.rule == "none of the listed" and "equal in size" not in reading.fit.because
+    places, gradients = [np.array([1.0, -2.0])], []
+    for _ in range(30):
+        gradients.append(2 * places[-1])
+        places.append(places[-1] - 0.01 * (gradients[-1] + 0.5 * places[-1]))
+    (warning,) = ln.infer(ln.infer.Steps(np.array(places), np.array(gradients)), family="rule").warnings
+    assert "lr and a weight decay are not told apart" in warning
+    assert not ln.infer(run(lambda p: O.SGD(p, 0.1), steps=10)[0], family="rule").warnings
+    still = ln.infer.Steps(np.cumsum(rng.normal(size=(41, 3)), 0), np.zeros((40, 3)))
+    assert ln.infer(still, family="rule").rule == "none of the listed"
+
+
 @pytest.mark.slow
 def test_i22_schedules_are_read_as_such():
     clipped = ln.infer(run(lambda p: O.SGD(p, 0.1), clip=0.5)[0], family="rule")
