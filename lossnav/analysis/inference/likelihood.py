@@ -210,7 +210,7 @@ class Likelihood:
             far = float(np.clip(near + math.copysign(step, edge - here), min(here, edge), max(here, edge)))
             if abs(far - edge) < 1e-3 * abs(edge - here):
                 far = edge
-            worst = loses(far, cut)
+            worst = loses(far, half)
             if worst > cut:
                 break
             if far == edge:
