@@ -161,6 +161,7 @@ class Rule(torch.optim.Optimizer, abc.ABC):
             with torch.enable_grad():
                 loss = closure()
         self._check_rates()
+        # All that can be wrong is looked at before anything moves.
         if not torch.compiler.is_compiling() and not self.state and self._only_prepares():
             return loss
         if self.check_gradients and not torch.compiler.is_compiling() and not finite.is_judged_elsewhere():
@@ -170,6 +171,7 @@ class Rule(torch.optim.Optimizer, abc.ABC):
         self._look()
         repeats = not torch.compiler.is_compiling()
         for group in self.param_groups:
+            # What was launched before, with the same tensors, needs no lists.
             if repeats and _fused.wanted(self, group) and _fused.again(self, group):
                 continue
             for params in self._batches(group):
@@ -240,6 +242,7 @@ class Rule(torch.optim.Optimizer, abc.ABC):
     def _move(self, group: Group, params: list[Tensor]) -> None:
         states = [self._state_of(p, group) for p in params]
         grads = [p.grad for p in params if p.grad is not None]
+        # Of what is spread over processes each moves its own part.
         homes = params
         if any(map(_shards.is_sharded, params)):
             grads = [
@@ -247,6 +250,7 @@ class Rule(torch.optim.Optimizer, abc.ABC):
             ]
             homes = [_shards.local(p) for p in params]
             states = [_shards.seen(p, s) for p, s in zip(params, states, strict=True)]
+        # Half precision moves in float32, and is written back.
         half = params[0].dtype in _HALF
         work = [p.float() for p in homes] if half else homes
         grads = [g.to(work[0].dtype) for g in grads]  # nothing, if it has the dtype
@@ -329,6 +333,7 @@ class Rule(torch.optim.Optimizer, abc.ABC):
         arguments = inspect.signature(type(self)).parameters.keys()  # a ZeroRedundancyOptimizer's groups keep them all
         groups, states = list(state_dict["param_groups"]), dict(state_dict["state"])
         for i, (saved, own) in enumerate(zip(groups, own_groups, strict=False)):
+            # A state of Adam's is brought to the form of this rule; then each group is checked as one of its own.
             if _switch.is_adams(saved) and not _switch.is_adams(own) and self._adopts(saved, own):
                 taken = {key: value for key, value in saved.items() if key in own or key == "initial_lr"}
                 groups[i] = saved = {**own, **taken}
