@@ -118,13 +118,13 @@ def half_plane(*, loss, metric, path, short, plain, points):
             _price(ax, np.asarray(metric(np.array([mu, sigma]))), (mu, sigma), None, 0.12)
     named = {"loss": "$G=I$", "ballistic": "terms dropped", "optimal": "Eq. 90"}
     for rule, curve in zip(named, (plain, short, path), strict=True):
-        style = line(rule, lw=2.4) | ({"linestyle": "--"} if curve is short else {})
+        style = _dashed(rule, lw=2.4, dashed=curve is short)
         ax.plot(*curve(np.linspace(0, 1, 600) ** 3 * float(curve.times[-1])).T, **style, path_effects=halo(4))
     ax.plot(*np.asarray(points).T, "s", ms=4.5, mfc="white", mec=COLOURS["ink"], mew=1.0, ls="none", zorder=5)
     ax.plot(*known_minimum(loss), **_STAR)
     ax.plot(*path(0.0), "o", color=COLOURS["ink"], ms=6, zorder=6)
     label(ax, path(0.0)[0] + 0.08, path(0.0)[1], "start", va="center")
-    _key(figure, named)
+    _key(figure, named, dashed=("ballistic",))
     ax.set(xlabel=r"mean $\mu$", ylabel=r"spread $\sigma$", xlim=span[:2], ylim=span[2:])
     return figure
 
@@ -177,9 +177,14 @@ def _rule(rule):
     return line(rule)
 
 
-def _key(figure, names):
+def _dashed(rule, *, lw, dashed):
+    """Return the style of a rule's line, or that of one which is no solution."""
+    return line(rule, lw=lw) | ({"linestyle": "--"} if dashed else {})
+
+
+def _key(figure, names, dashed=()):
     """Write the names of lines, by rule, below the panels, each with its line and in its colour."""
-    handles = [Line2D([], [], **line(rule, lw=2.2)) for rule in names]
+    handles = [Line2D([], [], **_dashed(rule, lw=2.2, dashed=rule in dashed)) for rule in names]
     figure.legend(
         handles,
         list(names.values()),
