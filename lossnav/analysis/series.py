@@ -87,6 +87,8 @@ def autocorrelation(values: ArrayLike, lags: ArrayLike) -> Array:
     if not np.all(power > 0):
         raise ValueError("values holds a series that is zero, but each must vary")
     steps = sequence("lags", lags, "whole numbers")
+    if not len(steps):
+        raise ValueError("lags is empty, but it must have at least one")
     for lag in steps:
         if not is_whole(lag) or not 0 <= lag < len(series):
             raise ValueError(f"lags has {shown(lag)}, but each must be a whole number >= 0 and < {len(series)}")

@@ -105,7 +105,8 @@ class Function(Drift):
 
     Args:
         value: maps θ, shape (D,), to f(θ), shape (D,); sympy symbols are tried too, for the symbolic equations.
-        jacobian: maps θ to ∂f_i/∂θ_j, shape (D, D); None takes central differences.
+        jacobian: maps θ to ∂f_i/∂θ_j, shape (D, D); None takes central differences, of a step relative to max(1, |θ|):
+            give it where f bends over much less (``solve`` chooses units first).
         dim: D; None for a function of any number of parameters.
 
     Raises:

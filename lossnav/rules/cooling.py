@@ -45,7 +45,7 @@ def kalman_rates(curvature: float, spread: float, noise: float, steps: int, *, m
     for n in range(len(rates)):
         size = (h * h + grown) * m + added
         rates[n] = h * m / size if size > 0 else 0.0
-        m *= 1 - h * rates[n]  # (1 − ah)²m + a²(σ² + νm) at this rate
+        m *= (grown * m + added) / size if size > 0 else 1.0  # (1 − ah)²m + a²(σ² + νm) at this rate
     return rates
 
 
@@ -103,10 +103,12 @@ def cooling(
         raise ValueError("noise is 0 wherever curvature > 0, but without noise there is nothing to cool down")
     if not np.any(m * h > 0):
         raise ValueError("spread is 0 wherever curvature > 0, but then the best is not to move")
-    longest = min(most * time, 40 / float(np.min(h[h * m > 0])))
+    longest, steepest = min(most * time, 40 / float(np.min(h[h * m > 0]))), float(np.max(h[h * added > 0]))
 
     def parts(distance: float) -> tuple[Array, Array, Array]:
-        u = np.concatenate([[0.0], distance * np.geomspace(10.0**-_DECADES, 1.0, count)])
+        # However long the flattest mode takes, the steepest is resolved, too.
+        first = min(10.0**-_DECADES * distance, 1e-4 / steepest)
+        u = np.concatenate([[0.0], np.geomspace(first, distance, count)])
         kernel = np.exp(-2 * np.multiply.outer(u, h)) @ (added * h)
         root = np.sqrt(np.maximum(kernel, 1e-300))
         return u, root, _capped(u, root, time, most)
@@ -118,7 +120,8 @@ def cooling(
 
     # The least on a grid in ln U, then the minimum beside it.
     top = math.log(longest)
-    grid = np.linspace(top - 30, top, 241)
+    bottom = min(top, -math.log(steepest)) - 30
+    grid = np.linspace(bottom, top, math.ceil(8 * (top - bottom)) + 1)
     values = [cost(float(x)) for x in grid]
     best = int(np.argmin(values))
     lower, upper = grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)]

@@ -35,7 +35,7 @@ def hyperbolic_rate(
 
     Args:
         objective: η and k; without γ, drift, horizon and charge, in whose place the discount stands.
-        curvature: h > 0.
+        curvature: h > 0, an eigenvalue of G⁻¹H where the objective has a metric.
         alpha: α > 0, unit 1/T.
         power: p > 0.
         elapsed: t ≥ 0, unit T; any shape.
@@ -156,8 +156,10 @@ def quasi_hyperbolic(curvature: float, delta: float, beta: float, *, eta: float 
         raise ValueError(f"delta = {_checks.shown(delta)}, but it must be a number in (0, 1)")
     bias = _checks.finite("beta", beta, low=0.0, high=1.0, open_low=True)
     _checks.one_of("planner", planner, _PLANNERS)
-    half = (1 + patience + h / stiff) / 2
-    root = 1 / (half + math.sqrt(half * half - patience))
+    x = h / stiff
+    # half² − δ, of which nothing cancels in this form
+    swing = math.sqrt((1 - patience) ** 2 + 2 * (1 + patience) * x + x * x) / 2
+    root = 1 / ((1 + patience + x) / 2 + swing)
 
     def reply(m: float) -> float:
         later = (stiff * (1 - m) ** 2 + h * m * m) / (1 - patience * m * m)

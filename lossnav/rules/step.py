@@ -69,6 +69,8 @@ def update(
     """
     check_objective(objective, priced=True)
     step = _checks.duration("dt", dt, zero=True)
+    if step > objective.horizon:
+        raise ValueError(f"dt = {step:g}, but it must be at most objective.horizon = {objective.horizon:g}")
     if objective.price is not None:
         matrix = _checks.symmetric("hessian", hessian)
         gradient_array = _checks.array("gradient", gradient, shape=(len(matrix),))
@@ -79,8 +81,6 @@ def update(
         return charged.moved(objective, gradient_array, matrix, step, limit)
     _unused(objective, velocity=velocity, limit=limit)
     curvature, directions, modal_gradient = _model(objective, gradient, hessian)
-    if step > objective.horizon:
-        raise ValueError(f"dt = {step:g}, but it must be at most objective.horizon = {objective.horizon:g}")
     control_gain, gamma = objective.eta * objective.k, objective.gamma
     horizon, charge = objective.horizon, objective.charge / objective.k
     modes.require_minimiser(curvature, modal_gradient, control_gain, gamma, horizon, charge)
@@ -106,7 +106,7 @@ def rates(objective: Objective, hessian: ArrayLike) -> Array:
     """Return r_i = √(γ²/4 + ηkh_i) − γ/2, the rates at which the optimal path comes to rest (Eq. 75).
 
     Args:
-        objective: the assumptions; a metric must be constant.
+        objective: the assumptions; a metric must be constant, and there is no drift.
         hessian: H, shape (D, D), symmetric, unit ℓ/u². The h_i are the eigenvalues of G⁻¹H.
 
     Returns:
@@ -120,6 +120,8 @@ def rates(objective: Objective, hessian: ArrayLike) -> Array:
         array([0., 1.])
     """
     check_objective(objective)
+    if objective.drift is not None:
+        raise ValueError("objective.drift is set, but these are the rates without one: ask lossnav.solve's path")
     matrix = _checks.symmetric("hessian", hessian)
     curvature = modes.decompose(matrix, objective.metric_matrix(len(matrix))).curvature
     return modes.slow_rate(curvature, objective.eta * objective.k, objective.gamma)

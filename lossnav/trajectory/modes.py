@@ -178,7 +178,7 @@ def _finite_parts(
     """Return e^{−rt}-like decay, sinh(S(T−t))/S with the charge's share, and the free end's denominator, rescaled."""
     square = gamma * gamma / 4 + gain * curvature
     real = np.sqrt(np.maximum(square, 0.0))
-    decay = np.exp((gamma / 2 - real) * t)
+    decay = np.exp(-np.where(square < 0, -gamma / 2, _slow(curvature, gain, gamma)) * t)
     (left, beside), (full, cosine) = waves(square, horizon - t), waves(square, horizon)
     if charge:
         # cosh − (γ/2)sinh/S = e^{−Ss} + r·sinh/S, which does not cancel
@@ -196,7 +196,7 @@ def _displacement_finite(curvature: Array, gain: float, gamma: float, t: Array, 
     t, square = np.atleast_1d(t), gamma * gamma / 4 + gain * curvature
     smooth = square * horizon**2 < 1e-2  # here the closed form divides by S ≈ 0, and ψ is smooth enough for Gauss
     root = np.sqrt(np.where(smooth, 1.0, square))
-    fast, slow = root + gamma / 2, root - gamma / 2
+    fast, slow = root + gamma / 2, _slow(curvature, gain, gamma)
     *_, denominator = _finite_parts(curvature, gain, gamma, t, horizon, charge)
     safe_fast = np.where(fast == 0, 1.0, fast)
     with np.errstate(over="ignore", invalid="ignore"):

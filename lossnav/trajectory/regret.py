@@ -122,7 +122,7 @@ def regret(
     step = _step(places, objective, surface, known, dt)
     speed, direction = (math.nan, math.nan) if known.velocity is None else _parts(places, objective, known, step)
     total = speed + direction if known.exact else _difference(places, objective, surface, known, step)
-    cost_to_go = known.cost_to_go(places[0])
+    cost_to_go = known.cost_to_go(places[0]) - known.resting
     terminal = _beyond(places, objective, surface, known, step)
     timing, shape = _jacobi(places, objective, surface, known, step)
     best = known.follow(step * np.arange(len(places)))
@@ -175,6 +175,11 @@ def _charged(places: Array, objective: Objective, loss: Loss, dt: float | None) 
     """Return the regret under a price (book: W10, W12); speed and direction are no parts of it."""
     if dt is None:
         raise ValueError(f"dt = None, but it must be given where objective.price = {objective.price!r}")
+    if math.isfinite(objective.horizon):
+        raise ValueError(
+            f"objective.horizon = {objective.horizon:g}, but it must be inf where objective.price is set: V is known "
+            "there of endless plans only"
+        )
     step, count = _checks.positive("dt", dt), len(places) - 1
     extra, heavy = charged.surplus(objective, loss), charged.price_of(objective).order == 2
     nodes = step * np.arange(count + 1)
@@ -244,6 +249,8 @@ class _Known:
         follow: maps times, shape (N,), to the optimum's places, shape (N, D).
         nodes: how many a step has.
         exact: whether the regret is the sum of its parts, or the difference of costs (which needs V at the ends only).
+        resting: what of cost_to_go is paid by who rests for ever, at the minimum or where a drift is best held; NaN
+            where that is not known.
     """
 
     rest: float
@@ -252,6 +259,7 @@ class _Known:
     follow: Callable[[Array], Array]
     nodes: int
     exact: bool
+    resting: float = 0.0
 
 
 def _known(objective: Objective, loss: Loss, start: Array, value: str) -> _Known:
@@ -277,7 +285,14 @@ def _known(objective: Objective, loss: Loss, start: Array, value: str) -> _Known
         parts = zip(left, places, strict=True)
         return np.array([optimal_velocity(replace(objective, horizon=float(s)), loss, x) for s, x in parts])
 
-    return _Known(rest, cost_to_go, velocity if value == "auto" else None, best, _SOLVED, exact=False)
+    resting = 0.0
+    if math.isfinite(objective.horizon):
+        lowest = math.nan if objective.drift else _infimum(objective, loss, start, best.asymptote)
+        resting = resting_action(objective.k * lowest, objective.gamma, 1.0, objective.horizon)
+        resting += final_charge(objective, lowest)
+    elif objective.drift is not None and objective.gamma > 0:
+        resting = best.action - best.excess
+    return _Known(rest, cost_to_go, velocity if value == "auto" else None, best, _SOLVED, False, resting)
 
 
 class _Surveyed(Loss):

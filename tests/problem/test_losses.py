@@ -129,3 +129,13 @@ def test_what_lacks_a_method_cannot_be_made(kind):
         type("Half", (kind,), {"dim": 1})()
     methods = dict.fromkeys(kind.__abstractmethods__, lambda self, *arguments: 0.0)
     assert type("Whole", (kind,), {"dim": 1, **methods})().dim == 1
+
+
+def test_a_section_knows_its_rests_only_where_the_loss_separates():
+    """Rosenbrock's along θ₁ at θ₂ = 1 has two wells, and one of them is no minimum of the whole."""
+    section = ln.losses.Section(ln.losses.Rosenbrock(), 0, [0.0, 1.0])
+    assert section.stationary_points() is None
+    assert ln.solve(ln.Objective(gamma=1.0), section, [-1.0]).asymptote[0] == pytest.approx(-0.994975, rel=1e-5)
+    assert len(ln.losses.Section(ln.losses.DoubleWell(), 0, [0.0, 0.0]).stationary_points()) == 3
+    tilted = ln.losses.Quadratic([[2.0, 1.0], [1.0, 2.0]], minimum=[1.0, 0.0])
+    assert ln.losses.Section(tilted, 0).stationary_points().tolist() == [[1.0]]

@@ -108,3 +108,16 @@ def test_swapping_two_rates_changes_the_loss_by_what_the_lemma_says():
         a, b, h, m, noise, grown = rng.uniform(0.01, 2, 6)
         gap = _final([a, b], h, m, noise, grown) - _final([b, a], h, m, noise, grown)
         assert gap == pytest.approx(-2 * a * b * h * (a - b) * noise, rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize("rounding", [1e-12, 1e-16, 1e-30])
+def test_what_is_flat_up_to_rounding_changes_nothing(rounding):
+    """Its time is longer than any: the grid has to reach the steep modes all the same."""
+    plain, with_it = (cooling([1.0, flat], [1.0, 1.0], [1.0, 1.0], 100.0) for flat in (0.0, rounding))
+    assert with_it.distance == pytest.approx(plain.distance, rel=1e-6) and with_it.rate[-1] < 1.1
+    assert with_it.excess == pytest.approx(plain.excess, rel=1e-6)
+
+
+@pytest.mark.parametrize(("spread", "noise"), [(1e16, 1.0), (1.0, 1e-15), (1e300, 1.0)])
+def test_who_knows_nothing_averages(spread, noise):
+    np.testing.assert_allclose(kalman_rates(1.0, spread, noise, 5), 1 / np.arange(1, 6), rtol=1e-12)

@@ -419,3 +419,12 @@ def test_what_is_told_of_the_curvature_is_averaged_over_the_steps_that_were_told
             average, count = beta * average + (1 - beta) * sample, count + 1
         v = average / (1 - beta**count) if corrected else average
         np.testing.assert_allclose(step, -0.1 * g / np.sqrt(np.abs(v) + floor), rtol=1e-12)
+
+
+def test_a_trend_is_an_average_that_may_be_the_fastest():
+    rule = ln.derive(
+        ln.Objective(gamma=0.1), belief=assume.Filter(0.9999, trend=0.1), curvature=assume.SecondMoment(0.9999), dt=1.0
+    )
+    with pytest.warns(RegimeWarning):
+        regime = rule.regime(1.0)
+    assert regime.beliefs == pytest.approx(-math.log(0.1)) and not regime.holds

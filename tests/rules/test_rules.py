@@ -387,3 +387,32 @@ def test_the_gain_falls_to_nothing_where_the_future_counts_for_nothing():
     for planner in ("committed", "naive", "sophisticated"):
         rate = float(ln.rules.hyperbolic_rate(ln.Objective(), 4.0, 1.0, 1e15, planner=planner))
         assert rate == pytest.approx(1e-15, rel=1e-9)
+
+
+def test_a_far_deadline_changes_nothing_however_strong_the_discount():
+    """γ/2 − √(γ²/4 + ηkh) loses all digits where γ² ≫ ηkh."""
+    for gamma in (1e6, 1e8, 1e9):
+        far = ln.Objective(gamma=gamma, horizon=2 * gamma)
+        assert ln.update(far, [1.0], [[1.0]], gamma)[0] == pytest.approx(math.expm1(-1.0), rel=1e-9)
+        path = ln.solve(far, ln.losses.Quadratic([[1.0]], minimum=[0.0]), [1.0], method="closed_form")
+        assert path.velocity(gamma)[0] == pytest.approx(-math.exp(-1) / gamma, rel=1e-9)
+
+
+def test_rates_of_another_problem_are_refused():
+    with pytest.raises(ValueError, match=r"objective.drift is set"):
+        rules.rates(ln.Objective(drift=ln.drifts.weight_decay(1.0)), [[1.0]])
+    price = ln.prices.Box(limit=1.0)
+    with pytest.raises(ValueError, match=r"dt = 5, but it must be at most objective.horizon"):
+        ln.update(ln.Objective(gamma=1.0, horizon=1.0, price=price), [1.0], [[1.0]], 5.0, limit="overdamped")
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.floats(-18, 6),
+    st.floats(-11, -0.01),
+    st.floats(0.05, 1),
+    st.sampled_from(["committed", "naive", "sophisticated"]),
+)
+def test_a_step_of_a_quasi_hyperbolic_planner_leaves_a_share(curvature, impatience, bias, planner):
+    share = rules.quasi_hyperbolic(10**curvature, 1 - 10**impatience, bias, planner=planner)
+    assert 0 < share <= 1

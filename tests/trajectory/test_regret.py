@@ -188,3 +188,26 @@ def test_a_path_of_another_shape_is_told_which_is_wanted(path):
     for call in (lambda: ln.regret(path, ln.Objective(), BOWL), lambda: alignment(path, ln.Objective(), BOWL, 1, dt=1)):
         with pytest.raises(ValueError, match=r"path has shape .* shape \(N\+1, D\), a row a step, with D = 2"):
             call()
+
+
+def test_an_offset_of_the_loss_is_no_part_of_a_regret():
+    """Of V beyond resting for ever, up to a deadline, too, and where a drift has to be held."""
+    path, parts = np.array([[1.0], [0.7], [0.4], [0.3]]), []
+    for offset in (0.0, 100.0, -100.0):
+        loss = ln.losses.Quadratic([[1.0]], minimum=[0.0], offset=offset)
+        objectives = [
+            ln.Objective(gamma=0.5), ln.Objective(gamma=0.5, horizon=3.0, terminal=2.0),
+            ln.Objective(gamma=0.5, drift=lambda x: [0.1 * np.sin(x[0])]), ln.Objective(gamma=0.0, horizon=3.0),
+        ]  # fmt: skip
+        found = [ln.regret(path, objective, loss, dt=1.0) for objective in objectives]
+        parts.append([[each.total, each.relative, each.floor] for each in found])
+    np.testing.assert_allclose(parts[1:], [parts[0]] * 2, rtol=1e-5)
+
+
+def test_under_a_price_a_deadline_is_refused():
+    path, box = np.array([[1.0], [0.7], [0.4], [0.3]]), ln.prices.Box(100.0, 1.0)
+    with pytest.raises(ValueError, match=r"objective.horizon = 3, but it must be inf"):
+        ln.regret(path, ln.Objective(gamma=0.5, horizon=3.0, price=box), BOWL_1, dt=1.0)
+
+
+BOWL_1 = ln.losses.Quadratic([[1.0]], minimum=[0.0])

@@ -73,7 +73,12 @@ class GradientCovariance(ModelOperator):
         self._leaves, self._centred = self._point.leaves(), centred
         self.mean = torch.zeros(self.dim, dtype=self.dtype, device=self.device)
         for batch in self._batches:
-            self._add_weighted(self.mean, batch, torch.ones(len(batch[0]), dtype=self.dtype, device=self.device))
+            ones = torch.ones(len(batch[0]), dtype=self.dtype, device=self.device)
+            try:
+                self._add_weighted(self.mean, batch, ones)
+            except (RuntimeError, NotImplementedError) as error:
+                why = str(error).splitlines()[0]
+                raise ValueError(f"model: torch.vmap cannot take it example by example: {why}") from None
         self.mean /= self.examples
 
     def gradients(self, batch: Batch) -> Tensor:
@@ -88,15 +93,17 @@ class GradientCovariance(ModelOperator):
         return torch.cat([g.flatten(1) for g in gradients], dim=1)
 
     def exact_trace(self, chunk: int = 32) -> float:
-        """Return tr Σ = mean |g_n|² − |ḡ|² (mean |g_n|² if not centred), from ``chunk`` gradients at a time."""
+        """Return tr Σ = mean |g_n − ḡ|² (mean |g_n|² if not centred), from ``chunk`` gradients at a time."""
         whole("chunk", chunk, low=1)
         total = 0.0
         for x, y in self._batches:
             for start in range(0, len(x), chunk):
                 part = slice(start, start + chunk)
-                total += self.gradients((x[part], y[part])).square().sum(1).cpu().double().sum().item()
-        mean = total / self.examples
-        return mean - self.mean.square().sum().item() if self._centred else mean
+                gradients = self.gradients((x[part], y[part]))
+                if self._centred:
+                    gradients = gradients - self.mean
+                total += gradients.square().sum(1).cpu().double().sum().item()
+        return total / self.examples
 
     def sample(self, count: int, *, seed: int = 0) -> Tensor:
         r"""Return random vectors of mean zero whose covariance is Σ exactly, (count, D).
@@ -133,6 +140,8 @@ class GradientCovariance(ModelOperator):
                 if self._centred:
                     along = along - self.mean @ vector
                 self._add_weighted(row, batch, along / self.examples)
+                if self._centred:  # Σ along = 0, but for rounding, which gradients that are alike would blow up
+                    row -= along.sum() / self.examples * self.mean
         return total
 
     def _add_weighted(self, total: Tensor, batch: Batch, weights: Tensor) -> None:

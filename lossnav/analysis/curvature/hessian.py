@@ -84,6 +84,7 @@ class Hessian(ModelOperator):
 
     kept: int
 
+    @torch.inference_mode(mode=False)  # there no graph is kept, and every loss would seem to be linear
     def __init__(
         self,
         model: nn.Module,
@@ -102,6 +103,7 @@ class Hessian(ModelOperator):
         self._gradients = self._keep(memory)
         self.kept = len(self._gradients)
 
+    @torch.inference_mode(mode=False)
     def _products(self, block: Tensor) -> Tensor:
         total = torch.zeros_like(block)
         for gradient, is_kept in self._all_gradients():

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from torch.func import functional_call
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
+from lossnav import _random
 from lossnav._checks import function, instance, shown
 from lossnav._tensors import module, tensor
 from lossnav.analysis.curvature.operator import check_dtype
@@ -99,6 +100,7 @@ class Snapshot:
     def put(self, tensor: Tensor) -> Tensor:
         """Return data on the device, floats in the dtype of the arithmetic."""
         tensor = tensor.to(self.device)
+        tensor = tensor.clone() if tensor.is_inference() else tensor  # what was made in that mode is in no graph
         return tensor.to(self.dtype) if tensor.is_floating_point() else tensor
 
     def split(self, vector: Tensor) -> list[Tensor]:
@@ -131,9 +133,15 @@ class Snapshot:
         return examples
 
     def _probe(self, batch: Batch) -> None:
-        first, second = (self.loss(self.leaves(), batch).item() for _ in range(2))
+        leaves = self.leaves()
+        first = self.loss(leaves, batch).item()
         if not math.isfinite(first):
             raise ValueError(f"the loss of the first batch is {first}, but it must be finite")
+        # Beside the weights: at a minimum a loss may be nothing but rounding, of which no two ways need agree.
+        beside = [p + 0.1 * (p.abs() + p.abs().mean()) * _random.normal(p, self.dtype, i) for i, p in enumerate(leaves)]
+        if math.isfinite(self.loss(beside, batch).item()):
+            leaves = beside
+        first, second = (self.loss(leaves, batch).item() for _ in range(2))
         near = 1e3 * torch.finfo(self.dtype).eps * max(abs(first), abs(second))
         if abs(first - second) > near:
             raise ValueError(
@@ -144,7 +152,7 @@ class Snapshot:
         if half == 0:
             return
         parts = [(x[:half], y[:half]), (x[half:], y[half:])]
-        mean = sum(len(part[0]) * self.loss(self.leaves(), part).item() for part in parts) / len(x)
+        mean = sum(len(part[0]) * self.loss(leaves, part).item() for part in parts) / len(x)
         if abs(mean - first) > near:
             raise ValueError(
                 f"a batch has the loss {first:.6g}, its two halves have {mean:.6g} on average, but loss must be the "

@@ -26,7 +26,8 @@ class Decomposition:
     Attributes:
         field: f, as it was given.
         box: where the split holds, shape (D, 2), or None: everywhere.
-        fraction: ∫|w|²/∫|f|² over the box. For an affine field: over a ball around its resting point.
+        fraction: ∫|w|²/∫|f|² over the box. For an affine field that of its linear part, |A|²/|J|²: ∫|A(θ − θ*)|²/∫|f|²
+            over balls around the place θ* where it rests.
         fraction_error: estimated error of ``fraction``.
         error: estimated error of ∇φ (and so of w), as a root mean square over that of f.
         cells: number of cells per axis, 0 for an exact split.

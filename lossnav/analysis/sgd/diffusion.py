@@ -214,6 +214,7 @@ class OrnsteinUhlenbeck:
         _checks.counts(steps=steps, paths=paths)
         rng = np.random.default_rng(_checks.seed("seed", seed, low=0))
         dim = len(self.centre)
+        _checks.room(1.0 * paths * (steps + 1) * dim, steps=steps, paths=paths)
         if start is None:
             first = rng.normal(size=(paths, dim)) @ root(self.spread).T
         else:
@@ -296,9 +297,11 @@ def regression(
 
 
 def root(matrix: Array) -> Array:
-    """Return F with FFᵀ = matrix, for a symmetric, positive semidefinite one."""
-    values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
-    return vectors * np.sqrt(np.maximum(values, 0.0))
+    """Return F with FFᵀ = matrix, for a symmetric, positive semidefinite one, whatever the units of its coordinates."""
+    size = np.sqrt(np.maximum(np.diagonal(matrix), 0.0))
+    scale = np.where(size > 0, size, 1.0)
+    values, vectors = np.linalg.eigh((matrix + matrix.T) / 2 / np.outer(scale, scale))
+    return np.asarray(scale[:, None] * vectors * np.sqrt(np.maximum(values, 0.0)))
 
 
 def _matrices(first: str, drift: Any, second: str, diffusion: Any) -> tuple[Array, Array]:
@@ -317,14 +320,16 @@ def _semidefinite(name: str, matrix: Array) -> Array:
 
 
 def _resting(name: str, drift: Array, diffusion: Array) -> Array:
-    """Return B with AB + BAᵀ = 2D (K23)."""
+    """Return B with AB + BAᵀ = 2D (K23), in coordinates whose units balance A: solvers know no other size than |A|."""
     slowest = float(np.min(np.linalg.eigvals(drift).real))
-    if slowest <= 0:
+    balanced, (unit, _) = scipy.linalg.matrix_balance(drift, permute=False, separate=True)
+    if slowest <= 8 * len(drift) * float(np.finfo(float).eps) * float(np.linalg.norm(balanced, 2)):
         raise ValueError(
             f"{name} has an eigenvalue with real part {slowest:.3g}, but all must be > 0: no law is stationary"
         )
-    solution = scipy.linalg.solve_continuous_lyapunov(drift, 2 * diffusion)
-    return (solution + solution.T) / 2
+    units = np.outer(unit, unit)
+    solution = scipy.linalg.solve_continuous_lyapunov(balanced, 2 * diffusion / units) * units
+    return np.asarray((solution + solution.T) / 2)
 
 
 def _decompose(first: str, drift: Array, second: str, diffusion: Array) -> tuple[Array, Array]:

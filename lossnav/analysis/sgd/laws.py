@@ -273,6 +273,7 @@ def _steps(n: Any) -> Array:
 def _riemann(run: Setting, steps: Array) -> Array:
     """η²/(1 − β²)·[n Σ s² + 2 Σ_k (n − k) Σ_l s² C_l(ηk)]: two running sums over the lag."""
     last = int(np.max(steps, initial=0.0))
+    _checks.room(6.0 * last, n=last)
     lags = run.eta * np.arange(last + 1)
     together = np.zeros(last + 1)
     modes = Oscillators.of(run.curvature, run.eta, run.beta)

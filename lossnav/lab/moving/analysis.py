@@ -134,9 +134,8 @@ def analyse(
     if why:
         basin = measure_batches(model, data, pilot.points, setting, loss=loss, seed=seed)
     else:
-        most = min(modes, pilot.final.numel())
         basin = measure(
-            model, data, pilot.points, mean=pilot.mean, loss=loss, modes=most, examples=count, seed=seed
+            model, data, pilot.points, mean=pilot.mean, loss=loss, modes=modes, examples=count, seed=seed
         )  # fmt: skip
     expected = forecast(basin, setting)
     families = _invariant(model, data, loss, seed) if setting.decay else ()

@@ -91,7 +91,7 @@ def measure(
         points: visited weights, flat, (M, D), e.g. rows of ``Walk.points``.
         mean: where the Hessian is taken, (D,); by default the mean of ``points``.
         loss: (outputs, targets) → scalar, the mean over the batch.
-        modes: L, number of eigenpairs; 0 for none.
+        modes: L, number of eigenpairs, at most D; 0 for none.
         draws: random vectors, spread over the points.
         nodes: products for each.
         examples: take only so many examples, chosen at random; by default all.
@@ -106,7 +106,7 @@ def measure(
     points = _points(points, body)
     whole("draws", draws, low=1)
     whole("nodes", nodes, low=1)
-    whole("modes", modes, low=0)
+    modes = min(whole("modes", modes, low=0), points.shape[1])
     if mean is not None and tensor("mean", mean, "a tensor (D,)", ndim=1, floating=True).shape != points.shape[1:]:
         raise ValueError(f"mean has shape {tuple(mean.shape)}, but it must be ({points.shape[1]},), as the points")
     mean = points.mean(0) if mean is None else mean.to(points)
@@ -167,6 +167,8 @@ def measure_batches(
     check_data(data, setting)
     whole("pairs", pairs, low=1)
     generator, count = torch.Generator().manual_seed(seed), len(data[0])
+    if (factor := setting.noise_factor(count)) == 0:
+        raise ValueError(f"setting = {setting!r} takes all {count} examples in each batch: there is no noise")
     traces = []
     for point in _points(points, body):
         body.theta.copy_(point)
@@ -179,7 +181,7 @@ def measure_batches(
                 loss(body.model(data[0][index]), data[1][index]).backward()
                 gradients.append(body.gradient.clone())
             squares.append((gradients[0] - gradients[1]).square().sum().item() / 2)
-        traces.append(float(np.mean(squares)) / setting.noise_factor(count))
+        traces.append(float(np.mean(squares)) / factor)
     empty = np.zeros(0)
     return Basin(count, np.array(traces), empty, body.theta.new_zeros(0, len(body.theta)), empty, empty, empty, empty)
 

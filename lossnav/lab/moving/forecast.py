@@ -69,6 +69,8 @@ def forecast(basin: Basin, setting: Setting) -> Forecast:
     """
     instance("basin", basin, Basin, "what moving.measure returns")
     instance("setting", setting, Setting, "a moving.Setting")
+    if setting.noise_factor(basin.examples) == 0:
+        raise ValueError(f"setting = {setting!r} takes all {basin.examples} examples in each batch: no noise moves it")
     common = _common(basin, setting)
     total: dict[str, Any] = {"gradient_variance": basin.trace, **common}
     smooth = sgd.speed(0.0, form="sde", **total)

@@ -118,12 +118,20 @@ class Section(Loss):
         return self._loss.hessian(self._lift(theta))[..., part, part]
 
     def stationary_points(self) -> Array | None:
-        """Return those of the loss that lie on the line, for a landscape that separates; None if some do not."""
+        """Return those of the loss, if all lie on the line and it separates; else there may be others on the line."""
         points = self._loss.stationary_points()
-        if points is None:
+        if points is None or not self._separates(points):
             return None
         others = np.delete(points - self._point, self._axis, axis=-1)
         return points[:, self._axis : self._axis + 1] if np.allclose(others, 0) else None
+
+    def _separates(self, points: Array) -> bool:
+        """Say whether the slope along the line depends on nothing else, at 64 places around the points."""
+        spread = 1 + np.max(np.abs(points), initial=0.0)
+        around = np.random.default_rng(0).normal(size=(64, self._loss.dim)) * spread
+        hessian = self._loss.hessian(around)
+        steady = bool(np.all(hessian == hessian[:1]))  # of a quadratic one point is all there is
+        return steady or not np.any(np.delete(hessian[:, self._axis], self._axis, axis=-1))
 
     def expression(self, symbols: Any) -> Any:
         full = [float(x) for x in self._point]

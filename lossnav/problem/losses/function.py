@@ -34,7 +34,8 @@ class Function(Loss):
     do its batches. Derivatives of a formula are formulas.
 
     Differenced gradients are good to about 1e-12, derived Hessians to about 1e-11 with a given gradient and 1e-8
-    without, relative to the size of L and its next derivatives. Newton's method needs no more of a Hessian.
+    without, relative to the size of L and its next derivatives over a step relative to max(1, |θ|): where L bends over
+    much less, give them (``solve`` chooses units first). Newton's method needs no more of a Hessian.
 
     **Batches.** A solver needs thousands of points. Each function is tried once on several points together and
     compared with its own values one by one; if they agree it is called with all points from then on. Three ways of

@@ -15,7 +15,7 @@ from lossnav.problem.metrics.base import Metric
 
 
 class Function(Metric):
-    """A metric given as a function; a missing derivative comes from central differences.
+    """A metric given as a function; a missing derivative comes from central differences, as those of a drift.
 
     **Batches.** As with ``losses.Function`` the function is tried once on several points together. Ways of writing
     that pass: for arrays of shape (..., D), and for one θ with ``x[0]``, ``x[1]``, if that also works on an array of

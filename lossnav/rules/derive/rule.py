@@ -224,6 +224,7 @@ class LearningRule(Shown):
         case = self._case(self._believed(curvature), self._measured(metric))
         averages: list[Any] = [self.belief, self.curvature, self.metric]
         weights = [average.beta for average in averages if hasattr(average, "beta")]
+        weights += [] if self.belief.trend is None else [self.belief.trend]
         return compared(self.objective, case, math.inf if min(weights) == 0 else -math.log(min(weights)) / self.dt)
 
     def _repr_markdown_(self) -> str:

@@ -231,3 +231,27 @@ def test_vectors_that_do_not_fit_are_refused(vectors, message):
     hessian = Hessian(nn.Linear(4, 3).double(), cross_entropy, BATCH)
     with pytest.raises(ValueError, match=message):
         hessian.matvec(vectors)
+
+
+def test_inference_mode_does_not_make_a_loss_linear():
+    model, x = nn.Linear(1, 1, bias=False), torch.tensor([[1.0], [3.0]])
+    outside = Hessian(model, mse_loss, (x, 2 * x), memory=0)
+    with torch.inference_mode():
+        inside = Hessian(model, mse_loss, (x, 2 * x))
+        assert inside.matvec(torch.ones(1)).item() == outside.matvec(torch.ones(1)).item() == 10.0
+
+
+def test_a_network_at_an_exact_minimum_is_judged_beside_it():
+    """Its loss is rounding, and that of its halves other rounding; a loss that sums is refused all the same."""
+    torch.manual_seed(1)
+    weights, x = torch.randn(5, 1, dtype=torch.float64), torch.randn(51, 5, dtype=torch.float64)
+    model = nn.Linear(5, 1, bias=False).double()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.2)
+    for _ in range(400):
+        optimizer.zero_grad()
+        mse_loss(model(x), x @ weights).backward()
+        optimizer.step()
+    dense = Hessian(model, mse_loss, (x, x @ weights)).dense()
+    torch.testing.assert_close(dense, 2 * x.T @ x / 51)
+    with pytest.raises(ValueError, match="mean over examples"):
+        Hessian(model, nn.MSELoss(reduction="sum"), (x, x @ weights))

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 import scipy.linalg
 import torch
+from torch import nn
+from torch.nn.functional import mse_loss
 
 from lossnav.analysis.curvature import GradientCovariance, Hessian, noise_kernel
 
@@ -36,3 +38,21 @@ def test_there_must_be_noise_that_is_forgotten():
         noise_kernel(net, torch.nn.functional.mse_loss, same)
     with pytest.raises(ValueError, match="curvature > 0"):
         noise_kernel(net, lambda out, y: -torch.nn.functional.mse_loss(out, y), (X, Y))
+
+
+def test_examples_that_are_alike_have_a_covariance_that_is_not_rounding():
+    torch.manual_seed(0)
+    model, x = nn.Linear(20, 1), torch.randn(1, 20) + 1e-4 * torch.randn(64, 20)
+    pair = x, torch.full((64, 1), 10.0)
+    single, double = (GradientCovariance(model, mse_loss, pair, dtype=d) for d in (None, torch.float64))
+    assert single.exact_trace() == pytest.approx(double.exact_trace(), rel=1e-3)
+    assert single.dense().trace().item() == pytest.approx(double.exact_trace(), rel=1e-2)
+
+
+def test_a_model_that_torch_cannot_batch_by_example_is_named():
+    class Last(nn.GRU):
+        def forward(self, x):
+            return super().forward(x)[0][:, -1]
+
+    with pytest.raises(ValueError, match="example by example: Batching rule"):
+        GradientCovariance(Last(3, 1, batch_first=True), mse_loss, (torch.randn(6, 4, 3), torch.randn(6, 1)))

@@ -165,3 +165,16 @@ def test_noise_that_hides_the_jacobian_is_said_so():
 
 def test_shown_with_error_and_method():
     assert repr(non_gradient_fraction(ln.drifts.rotation(1.0), points=[0.0, 0.0])) == "1.0000 ± 0 (jacobian)"
+
+
+@pytest.mark.parametrize("unit", [1e-12, 1e-6, 1e6])
+@pytest.mark.parametrize("shift", [0.0, 1e4])
+def test_a_fraction_has_no_unit_and_no_origin(unit, shift):
+    def field(q):
+        x = q / unit - [shift, 0.0]
+        return unit * np.array([np.tanh(x[1]) - x[0], -0.3 * np.tanh(x[0]) - x[1]])
+
+    found = non_gradient_fraction(field, points=unit * np.array([shift + 0.3, -0.2]))
+    bends = 1 / np.cosh([-0.2, 0.3]) ** 2 * [1.0, -0.3]
+    exact = (bends[0] - bends[1]) ** 2 / 2 / (2 + bends @ bends)
+    assert float(found) == pytest.approx(exact, abs=1e-8) and found.error < 1e-7

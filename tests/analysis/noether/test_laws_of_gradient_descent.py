@@ -154,3 +154,16 @@ def test_the_continuous_radius_solves_its_equation_up_to_the_last_stable_step():
     assert np.isfinite(noether.continuous_radius(1.0, 0.0, [1.0], eta=1.0, beta=0.5, decay=3.0)).all()
     with pytest.raises(ValueError, match=r"eta \* decay = 3.001, but it must be <= 2"):
         noether.continuous_radius(1.0, 0.0, [1.0], eta=1.0, beta=0.5, decay=3.001)
+
+
+@pytest.mark.parametrize("end", [1e3, 1e6])
+def test_a_short_stretch_of_a_long_time_is_not_overlooked(end):
+    """Gradients that fade at once, and a decay that remembers the end alone; in any unit of the loss."""
+    options = {"initial": 1.0, "mass": 0.095, "friction": 0.1}
+    gain = 4 * 0.095 / 0.1**3
+    faded = noether.radius_squared(end, gradient_norm_squared=lambda t: math.exp(-t), decay=0.0, **options)
+    assert faded == pytest.approx(math.sqrt(1 + gain), rel=1e-9)
+    for size in (1.0, 1e-12):
+        number = noether.radius_squared(end, gradient_norm_squared=size, decay=0.01, **options)
+        steady = noether.radius_squared(end, gradient_norm_squared=lambda t, size=size: size, decay=0.01, **options)
+        assert steady == pytest.approx(number, rel=1e-7)

@@ -129,3 +129,21 @@ def test_regression_with_noise_of_another_basis_keeps_each_modes_law():
 def test_what_has_no_stationary_density_says_why(call, words):
     with pytest.raises(ValueError, match=words):
         call()
+
+
+@pytest.mark.parametrize("unit", [1e-8, 1e-5, 1e6, 1e8])
+def test_regression_in_any_unit_of_the_weights(unit):
+    options = {"eta": 0.5 * unit, "beta": 0.5, "batch": 1}
+    process = sgd.regression([[1 / unit]], gradient_covariance=[[1.0]], **options)
+    law = sgd.stationary(1 / unit, gradient_variance=1.0, **options)
+    np.testing.assert_allclose(process.spread, law, rtol=1e-9, atol=1e-9 * np.sqrt(np.prod(np.diag(law))))
+    drawn = process.sample(unit, 1, paths=20_000, seed=0)[:, 0]
+    np.testing.assert_allclose(drawn.var(axis=0), np.diag(law), rtol=0.05)
+
+
+def test_a_singular_drift_has_no_stationary_law():
+    rng = np.random.default_rng(0)
+    for _ in range(40):
+        half = rng.normal(size=(3, 2))
+        with pytest.raises(ValueError, match="no law is stationary"):
+            sgd.covariance(half @ half.T, np.eye(3), 1.0, 0.0, 0.0, stationary=True)

@@ -77,3 +77,16 @@ def test_why_a_loss_is_not_that_of_single_examples():
     assert moving.per_example(normalised.eval(), data) == ""
     dropped = nn.Sequential(nn.Dropout(0.5), nn.Linear(5, 3)).double()
     assert "dropout" in moving.per_example(dropped, data)
+
+
+def test_batches_of_all_examples_have_no_noise_to_measure():
+    model, data = network(), examples(30)
+    full = moving.Setting(0.1, 0.9, 30, sampling="distinct")
+    points = parameters_to_vector(model.parameters()).detach()[None]
+    with pytest.raises(ValueError, match="takes all 30 examples in each batch"):
+        moving.measure_batches(model, data, points, full)
+    with pytest.raises(ValueError, match="takes all 30 examples in each batch"):
+        moving.forecast(moving.measure(model, data, points, modes=2), full)
+    small = nn.Linear(3, 2, bias=False)
+    few = moving.measure(small, (torch.randn(30, 3), torch.randint(0, 2, (30,))), torch.randn(1, 6))
+    assert len(few.values) == 6

@@ -78,6 +78,8 @@ class Probe:
         with torch.no_grad():
             return np.array([float(self._value(half)) for half in self._halves])
 
+    @torch.inference_mode(mode=False)
+    @torch.enable_grad()
     def gradients(self) -> dict[str, Array]:
         """Return the gradient on each half by parameter, (probes, *shape)."""
         names, leaves = zip(*self._model.named_parameters(), strict=True)
