@@ -11,6 +11,7 @@ const WIDTH = 720; // pixels: of the frame and of the picture
 const EDGE = 12;
 const LINE = 19;
 const LETTER = 6.9; // pixels, a mean width at the size of the words
+const BOLD_LETTER = 8; // in the widest of the fonts that systems have
 
 /** Lines of at most `most` letters. */
 function wrapped(words, most) {
@@ -67,7 +68,8 @@ function picture(frame) {
   const right = WIDTH - EDGE;
   let y = beside ? top + 14 : bottom + 14;
   const write = (words, style) => {
-    for (const line of wrapped(words, (right - left) / LETTER)) {
+    const letter = style["font-weight"] ? BOLD_LETTER : LETTER;
+    for (const line of wrapped(words, (right - left) / letter)) {
       put(left, y, line, style);
       y += LINE;
     }
