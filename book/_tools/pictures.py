@@ -22,7 +22,7 @@ from typing import Any
 
 import bundles
 import yaml
-from node import node_command
+from node import BUNDLER, node_command, tool
 from paths import BOOK, EXPLORE, write_atomically
 
 DRAW = Path(__file__).with_name("pictures.mjs")
@@ -125,7 +125,8 @@ def main(arguments: list[str] | None = None) -> int:
         for path in kept() - {widget.twin() for widget in widgets}:
             path.unlink()
     faults = problems()
-    print("\n".join(faults) or f"pictures: {len(kept())} are what the scripts draw")
+    unseen = "" if tool(BUNDLER) else "; bundles are as they were: esbuild is not here, make install brings it"
+    print("\n".join(faults) or f"pictures: {len(kept())} are what the scripts draw{unseen}")
     return bool(faults)
 
 

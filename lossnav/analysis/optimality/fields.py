@@ -60,9 +60,7 @@ def judge(law: Drift, at: Array, loss: Loss | None, metric: Array | str, gamma: 
         metric_estimate, eta = metric, 1.0 if loss is None else scale / float(weights[0])
     objective = Objective(eta=eta, gamma=discount, metric=metric_estimate)
     if _paths(law, at, 1e-5) is None:
-        return OptimalFor(
-            False, f"{claim}, but the law does not settle from all of them, as far as it was followed ({ref})"
-        )
+        return OptimalFor(False, f"{claim}, but the law does not settle from all of them, {_SEEN} ({ref})")
     free = (("gamma", 1),) if gammas[0] < gammas[1] else ()
     return OptimalFor(True, f"{claim} at {len(at)} points ({ref})", objective, None, gammas, free, residual=misfit)
 
@@ -148,10 +146,7 @@ def _anywhere(law: Drift, at: Array, loss: Loss, gamma: float | None) -> Optimal
     """Judge a law for metrics that depend on the place: its loss has to exceed its own future average (book: N20)."""
     paths = _paths(law, at, 1e-9)
     if paths is None:
-        return OptimalFor(
-            False,
-            f"the law does not settle from all of {len(at)} points, {_SEEN}: for no metric (N20)",
-        )
+        return OptimalFor(False, f"the law does not settle from all of {len(at)} points, {_SEEN}: for no metric (N20)")
     times, places = paths
     gradient_norms = np.linalg.norm(loss.gradient(places), axis=2)
     steep = gradient_norms[:, -1] > _FLAT * gradient_norms.max(axis=1)

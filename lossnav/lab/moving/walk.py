@@ -113,7 +113,7 @@ def walk(
     moved. The model is copied in the mode it is in; batch normalisation in training mode sees the batches.
 
     A setting with ``second`` is walked by AdamW itself, whose V goes on from the model's, if it is in AdamW's
-    coordinates, else from nothing.
+    coordinates, else from nothing; m begins at rest, and is not corrected for that.
 
     Args:
         model: a trained network; it is not changed.
