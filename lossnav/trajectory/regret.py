@@ -44,7 +44,9 @@ class Regret(Shown):
 
     Attributes:
         total: what the path costs beyond the optimum.
-        relative: ``total`` over V(θ₀), the least that the start costs beyond resting at the minimum for ever.
+        relative: ``total`` over V(θ₀), the least that the start costs beyond resting at the minimum for ever, or until
+            the deadline; with a drift beyond holding the optimum's last place. NaN where a drift has a deadline, or
+            the optimum moves on.
         speed: the part by moving faster or slower than the optimum there would.
         direction: the part by moving elsewhere; ``speed`` + ``direction`` = ``total`` where V is known in closed form.
             Else ``total`` is a difference of costs, and the parts are sums over three places of a step: equal to it but
@@ -287,7 +289,7 @@ def _known(objective: Objective, loss: Loss, start: Array, value: str) -> _Known
 
     resting = 0.0
     if math.isfinite(objective.horizon):
-        lowest = math.nan if objective.drift else _infimum(objective, loss, start, best.asymptote)
+        lowest = math.nan if objective.drift is not None else _infimum(objective, loss, start, best.asymptote)
         resting = resting_action(objective.k * lowest, objective.gamma, 1.0, objective.horizon)
         resting += final_charge(objective, lowest)
     elif objective.drift is not None and objective.gamma > 0:
