@@ -12,6 +12,7 @@ import lossnav as ln
 from lossnav.trajectory.regret import _discounted_gauss, alignment
 
 BOWL = ln.losses.Quadratic(np.diag([1.0, 10.0]), minimum=[0.0, 0.0])
+BOWL_1 = ln.losses.Quadratic([[1.0]], minimum=[0.0])
 
 
 def _descent(hessian, rate, start=(1.0, 1.0), least=1e-4):
@@ -208,6 +209,3 @@ def test_under_a_price_a_deadline_is_refused():
     path, box = np.array([[1.0], [0.7], [0.4], [0.3]]), ln.prices.Box(100.0, 1.0)
     with pytest.raises(ValueError, match=r"objective.horizon = 3, but it must be inf"):
         ln.regret(path, ln.Objective(gamma=0.5, horizon=3.0, price=box), BOWL_1, dt=1.0)
-
-
-BOWL_1 = ln.losses.Quadratic([[1.0]], minimum=[0.0])

@@ -139,9 +139,9 @@ class GradientCovariance(ModelOperator):
                 along = jvp(lambda leaves: self._losses(leaves, batch), (self._leaves,), (direction,))[1]  # noqa: B023
                 if self._centred:
                     along = along - self.mean @ vector
-                self._add_weighted(row, batch, along / self.examples)
-                if self._centred:  # Σ along = 0, but for rounding, which gradients that are alike would blow up
+                    # Over all examples they sum to 0, but for rounding, which gradients that are alike would blow up.
                     row -= along.sum() / self.examples * self.mean
+                self._add_weighted(row, batch, along / self.examples)
         return total
 
     def _add_weighted(self, total: Tensor, batch: Batch, weights: Tensor) -> None:

@@ -44,7 +44,7 @@ class Scale:
 
     @property
     def frequencies(self) -> Array:
-        """Swings to begin from, so dense that one of them is in the valley of the best: it is as wide as 1/span."""
+        """Swings to begin from, closer than 1/span, as wide as the valley of the best is: few samples may narrow it."""
         return np.arange(_APART, min(self.swings, _FASTEST), _APART)
 
 

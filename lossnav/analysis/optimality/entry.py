@@ -102,16 +102,17 @@ def _of_points(law: Any, at: ArrayLike, loss: Any, metric: Any, gamma: float | N
             "metric is 'place', and so loss has to be given: else every law that falls on some loss will do"
         )
     with np.errstate(all="ignore"):
-        velocities, jacobians = law(places), law.jacobian(places)
-    lost = np.flatnonzero(~(np.isfinite(velocities).all(axis=1) & np.isfinite(jacobians).all(axis=(1, 2))))
+        seen = fields.Seen(law, places, law(places), law.jacobian(places))
+    finite = np.isfinite(seen.velocities).all(axis=1) & np.isfinite(seen.jacobians).all(axis=(1, 2))
+    lost = np.flatnonzero(~finite)
     if len(lost):
         raise ValueError(f"law and its differences are not finite at {places[lost[0]].tolist()}, one of the points at")
-    if not jacobians.any():
+    if not seen.jacobians.any():
         raise ValueError("law is the same around each of the points at, and does not say where it rests: give others")
-    resting = np.flatnonzero(~velocities.any(axis=1))
+    resting = np.flatnonzero(~seen.velocities.any(axis=1))
     if len(resting):
         raise ValueError(f"at holds {places[resting[0]].tolist()}, where the law rests, but a rest says nothing of it")
-    return fields.judge(law, places, loss, _ruler(metric, places.shape[1]), gamma)
+    return fields.judge(seen, loss, _ruler(metric, places.shape[1]), gamma)
 
 
 def _same_size(loss: Any, size: int) -> None:

@@ -9,6 +9,7 @@ solution is an optimum if V is bounded below, which the root that runs away from
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 import scipy
@@ -32,16 +33,25 @@ class _Unsettled(Exception):
     """A law has been asked often enough, or says nothing."""
 
 
-def judge(law: Drift, at: Array, loss: Loss | None, metric: Array | str, gamma: float | None) -> OptimalFor:
+class Seen(NamedTuple):
+    """A law, and what it says at the points that it is judged at."""
+
+    law: Drift
+    places: Array  # (N, D)
+    velocities: Array  # (N, D)
+    jacobians: Array  # (N, D, D)
+
+
+def judge(seen: Seen, loss: Loss | None, metric: Array | str, gamma: float | None) -> OptimalFor:
     """Return the assumptions for which a law is optimal, as far as points tell; metric "place" may depend on it."""
     if isinstance(metric, str) and metric == "place":
         assert loss is not None
-        return _anywhere(law, at, loss, gamma)
-    jacobians = law.jacobian(at)
-    bases = metric[None] if isinstance(metric, np.ndarray) else _eigenbases(jacobians, at)
+        return _anywhere(seen, loss, gamma)
+    at = seen.places
+    bases = metric[None] if isinstance(metric, np.ndarray) else _eigenbases(seen.jacobians, at)
     if isinstance(bases, str):
         return OptimalFor(False, bases)
-    points = _Points(bases, law(at), jacobians, None if loss is None else loss.gradient(at))
+    points = _Points(bases, seen.velocities, seen.jacobians, None if loss is None else loss.gradient(at))
     if loss is None:
         ref, claim = ("N17" if isinstance(metric, np.ndarray) else "N18"), "Jacobians that are self-adjoint in a metric"
         discount, gammas = (points.rate, (0.0, math.inf)) if gamma is None else (gamma, (gamma, gamma))
@@ -59,7 +69,7 @@ def judge(law: Drift, at: Array, loss: Loss | None, metric: Array | str, gamma: 
     if isinstance(metric, np.ndarray):
         metric_estimate, eta = metric, 1.0 if loss is None else scale / float(weights[0])
     objective = Objective(eta=eta, gamma=discount, metric=metric_estimate)
-    if _paths(law, at, 1e-5) is None:
+    if _paths(seen, 1e-5) is None:
         return OptimalFor(False, f"{claim}, but the law does not settle from all of them, {_SEEN} ({ref})")
     free = (("gamma", 1),) if gammas[0] < gammas[1] else ()
     return OptimalFor(True, f"{claim} at {len(at)} points ({ref})", objective, None, gammas, free, residual=misfit)
@@ -142,11 +152,11 @@ def _positive(null: Array) -> Array | None:
     return null.T @ best.x[:-1] if best.x[-1] > _EXACT else None
 
 
-def _anywhere(law: Drift, at: Array, loss: Loss, gamma: float | None) -> OptimalFor:
+def _anywhere(seen: Seen, loss: Loss, gamma: float | None) -> OptimalFor:
     """Judge a law for metrics that depend on the place: its loss has to exceed its own future average (book: N20)."""
-    paths = _paths(law, at, 1e-9)
+    count, paths = len(seen.places), _paths(seen, 1e-9)
     if paths is None:
-        return OptimalFor(False, f"the law does not settle from all of {len(at)} points, {_SEEN}: for no metric (N20)")
+        return OptimalFor(False, f"the law does not settle from all of {count} points, {_SEEN}: for no metric (N20)")
     times, places = paths
     gradient_norms = np.linalg.norm(loss.gradient(places), axis=2)
     steep = gradient_norms[:, -1] > _FLAT * gradient_norms.max(axis=1)
@@ -159,13 +169,13 @@ def _anywhere(law: Drift, at: Array, loss: Loss, gamma: float | None) -> Optimal
         return OptimalFor(False, f"{claim} for gamma < {bound:.6g} only (N20)" if bound else
                           "the loss falls below its last value: for no gamma (N20)")  # fmt: skip
     free, gammas = ((), (gamma, gamma)) if gamma is not None else ((("gamma", 1),), (0.0, bound))
-    return OptimalFor(True, f"{claim}, from {len(at)} points (N20)", gamma=gammas, free=free)
+    return OptimalFor(True, f"{claim}, from {count} points (N20)", gamma=gammas, free=free)
 
 
-def _paths(law: Drift, starts: Array, rtol: float) -> tuple[Array, Array] | None:
+def _paths(seen: Seen, rtol: float) -> tuple[Array, Array] | None:
     """Return times and places, shape (N, times, D), of a law's paths until all have settled; None if one does not."""
-    speeds, dim = np.linalg.norm(law(starts), axis=1), starts.shape[1]
-    rates = np.linalg.norm(law.jacobian(starts), axis=(1, 2))
+    law, starts, dim = seen.law, seen.places, seen.places.shape[1]
+    speeds, rates = np.linalg.norm(seen.velocities, axis=1), np.linalg.norm(seen.jacobians, axis=(1, 2))
     # The time of the slowest; where a law does not change, that of the way to the origin.
     end = float(np.max(np.where(rates > 0, 1 / np.where(rates > 0, rates, 1.0), np.abs(starts).max() / speeds)))
 

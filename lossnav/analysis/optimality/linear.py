@@ -84,8 +84,7 @@ def _still(law: Array, hessian: Array | None, metric: Array | str, gamma: float 
             return OptimalFor(False, why, nearest=_real_part(law))
         # Of the metrics that make the eigenvectors orthogonal the one in which they have length one.
         g = np.linalg.inv(vectors @ vectors.T)
-        groups = [int(np.sum(np.abs(values - v) <= 1e-7 * np.linalg.norm(law))) for v in values]
-        dims = round(sum((size + 1) / 2 for size in groups))  # Σm(m + 1)/2 over eigenvalues of multiplicity m
+        dims = int(_together(values, law).sum())
     why = "real positive eigenvalues: for every gamma >= 0 (N1, N2)" if count else "real positive eigenvalues (N1, N2)"
     return _witness(law, g, None, discount, None, _range(gamma, 0.0), why, (("metric", dims), ("gamma", count)))
 
@@ -186,7 +185,7 @@ def _drifting(law: Array, matrix: Array, gamma: float | None, drift: drifts.Line
     # In these metrics eigenvectors are orthogonal but where they share an eigenvalue: each space of its own has a
     # Cholesky factor.
     inverse = np.linalg.inv(vectors)
-    rows, columns = np.nonzero(np.tril(np.abs(values[:, None] - values) <= 1e-7 * np.linalg.norm(pull)))
+    rows, columns = np.nonzero(_together(values, pull))
     own = rows == columns
 
     def member(weights: Array) -> Array:
@@ -311,6 +310,11 @@ def _witness(law: Array, metric: Array, hessian: Array | None, gamma: float, dri
     degrees = tuple((name, count) for name, count in free if count)
     return OptimalFor(True, why, Objective(eta=eta, gamma=gamma, metric=metric, drift=drift), hessian, gammas, degrees,
                       residual=residual)  # fmt: skip
+
+
+def _together(values: Array, matrix: Array) -> Array:
+    """Return which pairs i ≥ j of a matrix's eigenvalues are equal: Σm(m + 1)/2 of them, of multiplicities m."""
+    return np.asarray(np.tril(np.abs(values[:, None] - values) <= 1e-7 * np.linalg.norm(matrix)))
 
 
 def _range(gamma: float | None, low: float) -> tuple[float, float]:
