@@ -33,7 +33,8 @@ class Rule(torch.optim.Optimizer, abc.ABC):
     """A learning rule as a torch optimizer.
 
     ``torch.compile(optimizer.step)`` works, and its first call takes as long as that of torch's own optimizers: some
-    twenty seconds of a processor for a dozen tensors, where a kernel (``fused``) is built in a quarter of one.
+    twenty seconds of a processor for a dozen tensors, where a kernel (``fused``) is built in a quarter of one. A
+    compiled step looks at neither rates nor gradients.
 
     A subclass says which options it has (``defaults``), what they may be (``_check``), what it remembers about a
     parameter (``_start``), how it moves (``_update``) and, if there is a kernel that does the same in one pass over
@@ -47,11 +48,12 @@ class Rule(torch.optim.Optimizer, abc.ABC):
       β = 0.999 stands still in 8 bits of mantissa, and ε = 1e-8 is zero in float16;
     * the kernel takes the place of ``_update`` wherever it can, unless ``fused`` or ``foreach`` say otherwise;
     * the state follows a parameter whose dtype or device changes after the first step;
-    * sparse gradients and complex parameters are refused by name (in ``torch.view_as_real`` of one both parts are
-      weights, and move as torch's Adam moves them; which of its axes make a matrix only the user can say);
+    * complex parameters are refused by name (in ``torch.view_as_real`` of one both parts are weights, and move as
+      torch's Adam moves them; which of its axes make a matrix only the user can say);
     * so is a rate that a scheduler has made negative, infinite or NaN, before any parameter moves;
-    * and a gradient with inf or NaN on the CPU, by the parameter's name (of other devices nothing is read back). A step
-      of fused kernels takes a sixth longer for it: ``optimizer.check_gradients = False`` saves that;
+    * and a gradient on the CPU that is sparse, has inf or NaN, or is so large that its square is inf (of other devices
+      nothing is read back), by the parameter's name. A step of fused kernels takes a sixth longer for it:
+      ``optimizer.check_gradients = False`` saves that;
     * a warning says at the first step, on the CPU, where ε or the unit of a curvature decides most of it: the loss is
       then in a unit that the options are not made for.
     """
@@ -165,7 +167,7 @@ class Rule(torch.optim.Optimizer, abc.ABC):
         if not torch.compiler.is_compiling() and not self.state and self._only_prepares():
             return loss
         if self.check_gradients and not torch.compiler.is_compiling() and not finite.is_judged_elsewhere():
-            finite.check(self.param_groups)
+            self._check_gradients()
             if not self.state:
                 _scale.look(type(self).__name__, self.param_groups, self._decides)
         self._look()
@@ -177,6 +179,14 @@ class Rule(torch.optim.Optimizer, abc.ABC):
             for params in self._batches(group):
                 self._move(group, params)
         return loss
+
+    def _check_gradients(self) -> None:
+        """Raise unless the gradients on the CPU are finite and, if need be, their squares."""
+        finite.check(self.param_groups, squares=self._squares())
+
+    def _squares(self) -> bool:
+        """Whether the rule squares gradients."""
+        return True
 
     def _check_rates(self) -> None:
         """Raise unless every rate, which schedulers move between steps, is one that a step can be made with."""
@@ -224,11 +234,7 @@ class Rule(torch.optim.Optimizer, abc.ABC):
         """Split the parameters with a gradient into lists that one foreach call can take."""
         params = [p for p in group["params"] if p.grad is not None]
         for p in params:
-            if p.grad.layout != torch.strided:
-                raise RuntimeError(
-                    f"{type(self).__name__} got a sparse gradient (layout {p.grad.layout}) for a parameter of "
-                    f"shape {tuple(p.shape)}, but it needs dense ones: use sparse=False in the embedding"
-                )
+            finite.check_dense(p)
         foreach = group["foreach"]
         if foreach is None:  # tensor subclasses (quantised weights …) may not implement the foreach kernels
             foreach = all(type(_shards.local(p)) in (Tensor, torch.nn.Parameter) for p in params)
@@ -344,15 +350,23 @@ class Rule(torch.optim.Optimizer, abc.ABC):
             group = {**saved, "params": own["params"]}
             self._complete(group)
             self._check_group(group)
-        for entry in states.values():
+        homes = zip(*(chain.from_iterable(g["params"] for g in some) for some in (groups, own_groups)), strict=False)
+        shapes = {key: p.shape for key, p in homes}
+        for key, entry in states.items():
             _switch.check_memory(type(self).__name__, entry, self._known(entry))
             if "step" in entry:
                 counter(entry["step"])
+            if key in shapes:
+                _switch.check_shapes(entry, self._shapes(shapes[key], entry))
         return {**state_dict, "param_groups": groups, "state": states}
 
     def _known(self, entry: State) -> Collection[str]:
         """Return what the rule can remember of a parameter; ``entry`` is what was saved."""
         return self._memory or entry
+
+    def _shapes(self, shape: torch.Size, entry: State) -> dict[str, torch.Size]:
+        """Return the shapes that the tensors in ``entry`` have for a parameter of this one, as far as it decides."""
+        return {key: shape for key, value in entry.items() if key != "step" and torch.is_tensor(value)}
 
     def _adopts(self, saved: Group, own: Group) -> bool:
         """Whether the rule goes on from torch's Adam with these options; raise with the reason if it may not."""

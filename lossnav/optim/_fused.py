@@ -212,7 +212,7 @@ class _Again:
         if any(type(g) is not Tensor or g.dtype is not self._dtype or g.is_neg() for g in grads):
             return False
         with contextlib.suppress(RuntimeError):  # a sparse gradient has no strides
-            return [g.stride() for g in grads] == self._grad_strides
+            return [g.stride() for g in grads] == self._grad_strides and [g.shape for g in grads] == self._shapes
         return False
 
 
@@ -235,7 +235,16 @@ def _is_dense(tensor: Tensor) -> bool:
 
 
 def _laid_out_like(home: Tensor, tensor: Tensor) -> Tensor:
-    """Return ``tensor``, or a copy of it, with the elements in memory in the same order as those of ``home``."""
+    """Return ``tensor``, or a copy of it, with the elements in memory in the same order as those of ``home``.
+
+    Raises:
+        ValueError: it has another shape, so that a kernel would leave its memory.
+    """
+    if tensor.shape != home.shape:
+        raise ValueError(
+            f"a parameter of shape {tuple(home.shape)} has a gradient or a state of shape {tuple(tensor.shape)}, but "
+            "all must have one shape: after a change of the parameter's, make a new optimizer"
+        )
     alike = tensor.dtype == home.dtype and tensor.device == home.device and not tensor.is_neg()
     if alike and (tensor.stride() == home.stride() or (tensor.is_contiguous() and home.is_contiguous())):
         return tensor

@@ -70,30 +70,34 @@ def left_behind(params: Sequence[Tensor], process_group: Any) -> list[Tensor | N
 
 
 def diagonal(
-    params: Sequence[Tensor], grads: Sequence[Tensor | None], names: Sequence[Name | None], probes: int
+    params: Sequence[Tensor], grads: Sequence[Tensor | None], names: Sequence[Name | None], probes: Sequence[int]
 ) -> list[Tensor | None]:
-    """Return the mean of z ⊙ Hz over probes, one Hessian-vector product a probe for all parameters together.
+    """Return the mean of z ⊙ Hz over probes, one Hessian-vector product a probe for all parameters that want it.
 
     Args:
         params: the parameters.
         grads: their gradients with graphs; None for a parameter on which the loss does not depend.
         names: of the draws, one a parameter that has a gradient.
-        probes: number of sign vectors.
+        probes: numbers of sign vectors, one a parameter.
 
     Returns:
         An estimate for each parameter, None where there is no gradient.
     """
-    reached = [(p, g, name) for p, g, name in zip(params, grads, names, strict=True) if g is not None and name]
-    graphs = [i for i, (_, g, _) in enumerate(reached) if g.requires_grad]
-    totals = {id(p): torch.zeros_like(p) for p, _, _ in reached}
-    for k in range(probes):
-        z = [_random.signs(p, *draw, k + parts * probes) for p, _, (*draw, parts) in reached]
+    rows = zip(params, grads, names, probes, strict=True)
+    reached = [(p, g, name, count) for p, g, name, count in rows if g is not None and name]
+    totals = {id(p): torch.zeros_like(p) for p, *_ in reached}
+    for k in range(max((count for *_, count in reached), default=0)):
+        probed = [row for row in reached if row[-1] > k]
+        z = [_random.signs(p, *draw, k + parts * count) for p, _, (*draw, parts), count in probed]
+        graphs = [i for i, (_, g, *_) in enumerate(probed) if g.requires_grad]
+        if not graphs:
+            break
         with torch.enable_grad():
             products = torch.autograd.grad(
-                [reached[i][1] for i in graphs], [p for p, _, _ in reached], [z[i] for i in graphs],
+                [probed[i][1] for i in graphs], [p for p, *_ in probed], [z[i] for i in graphs],
                 retain_graph=True, allow_unused=True,
             )  # fmt: skip
-        for (p, _, _), sign, product in zip(reached, z, products, strict=True):
+        for (p, *_, count), sign, product in zip(probed, z, products, strict=True):
             if product is not None:  # a loss that is linear in a parameter has no curvature there
-                totals[id(p)].addcmul_(sign, product.detach(), value=1 / probes)
+                totals[id(p)].addcmul_(sign, product.detach(), value=1 / count)
     return [totals.get(id(p)) for p in params]

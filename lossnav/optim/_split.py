@@ -53,7 +53,7 @@ def split(model: nn.Module, *, leave: Collection[str] | None = None) -> list[dic
             raise ValueError(
                 f"leave[{index}] = {name!r}, but it must be the name of a module or parameter of the model"
             )
-    left = {id(p) for part in modules.values() if isinstance(part, _TABLES) for p in part.parameters(recurse=False)}
+    left = {id(p) for part in modules.values() if isinstance(part, _TABLES) for p in part.parameters()}
     left |= {id(p) for key, p in named.items() if any(key == name or key.startswith(f"{name}.") for name in leave)}
     named_groups: tuple[list[Any], list[Any]] = ([], [])
     for name, p in model.named_parameters():

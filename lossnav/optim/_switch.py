@@ -6,7 +6,7 @@ the averages of another, which nobody reads. Its options tell.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from lossnav._checks import shown
@@ -49,6 +49,16 @@ def check_memory(name: str, entry: Group, known: Collection[str]) -> None:
             f"state_dict remembers {', '.join(strange)} of a parameter, but it must be one of {name}, which knows "
             f"{', '.join(map(repr, known))}"
         )
+
+
+def check_shapes(entry: Group, shapes: Mapping[str, Sequence[int]]) -> None:
+    """Raise ``ValueError`` unless what is remembered of a parameter has the shapes that follow from the parameter's."""
+    for key, shape in shapes.items():
+        if tuple(entry[key].shape) != tuple(shape):
+            raise ValueError(
+                f"state_dict remembers {key!r} of shape {tuple(entry[key].shape)} of a parameter, but it must be of "
+                f"shape {tuple(shape)}: it is the state of another model"
+            )
 
 
 def is_adams(saved: Group) -> bool:

@@ -6,7 +6,7 @@ over the whole matrix.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
@@ -35,37 +35,65 @@ def is_judged_elsewhere() -> bool:
     return _judged.get()
 
 
-def check(groups: Groups) -> None:
-    """Raise ``ValueError`` if a gradient on the CPU has an entry that is not finite.
+def check(groups: Groups, *, squares: bool) -> None:
+    """Raise ``ValueError`` if a gradient on the CPU has an entry that is not finite, or ``squares`` that are not.
 
-    The sum of squares of all gradients tells: one pass over them. It may overflow where they are finite, or underflow,
-    which does no harm; so where it is not finite each gradient is looked at.
+    The norms of all gradients tell: one pass over them. Those of half precision may overflow where no entry is inf; so
+    where one is not finite each gradient is looked at.
+
+    Raises:
+        RuntimeError: a gradient is sparse.
     """
-    gradients = [_shards.local(g) for _, g in _moved(groups)]
+    moved = list(_moved(groups))
+    gradients = [_shards.local(g) for _, g in moved]
     for dtype in {g.dtype for g in gradients}:
-        norms = torch._foreach_norm([g for g in gradients if g.dtype is dtype])
-        if not torch.stack(norms).sum().isfinite():
-            _name(groups)
+        norms = torch.stack(torch._foreach_norm([g for g in gradients if g.dtype is dtype]))
+        if not (norms.float() if dtype.itemsize < 4 else norms).square().sum().isfinite():
+            _name(groups, moved, "gradient", squares)
+
+
+def check_estimates(groups: Groups, params: Sequence[Tensor], estimates: Sequence[Tensor | None]) -> None:
+    """Raise ``ValueError`` if an estimate of the curvature on the CPU has an entry that is not finite."""
+    pairs = zip(params, estimates, strict=True)
+    _name(groups, [(p, e) for p, e in pairs if e is not None and e.device.type == "cpu"], "curvature", False)
+
+
+def check_dense(parameter: Tensor) -> None:
+    """Raise ``RuntimeError`` if a parameter's gradient is sparse."""
+    if parameter.grad is not None and parameter.grad.layout != torch.strided:
+        raise RuntimeError(
+            f"a sparse gradient (layout {parameter.grad.layout}) came for a parameter of shape "
+            f"{tuple(parameter.shape)}, but it must be dense: use sparse=False in the embedding"
+        )
 
 
 def _moved(groups: Groups) -> Iterator[tuple[Tensor, Tensor]]:
     """Yield the parameters whose gradients are looked at, with these."""
     for group in groups:
         for p in group["params"]:
-            if p.grad is not None and p.grad.device.type == "cpu" and p.grad.layout == torch.strided:
-                yield p, p.grad
+            if p.grad is not None:
+                check_dense(p)
+                if p.grad.device.type == "cpu":
+                    yield p, p.grad
 
 
-def _name(groups: Groups) -> None:
-    """Raise for the first gradient that is not finite, if there is one."""
-    broken = {id(p): g for p, g in _moved(groups) if not _shards.local(g).isfinite().all()}
+def _name(groups: Groups, judged: Sequence[tuple[Tensor, Tensor]], what: str, squares: bool) -> None:
+    """Raise for the first of tensors, each of a parameter, that is not finite, or whose ``squares`` are not."""
+    tensors = {id(p): _shards.local(tensor) for p, tensor in judged}
     for number, group in enumerate(groups):
         names = group.get("param_names", [])
         for i, p in enumerate(group["params"]):
-            if id(p) in broken:
+            if id(p) not in tensors:
+                continue
+            entries = tensors[id(p)].to(torch.promote_types(tensors[id(p)].dtype, torch.float32))
+            finite, wrong = entries.isfinite(), ""
+            if not finite.all():
+                wrong = f"has {int((~finite).sum())} entries that are inf or NaN, but all must be finite"
+            elif squares and not entries.norm().square().isfinite():
+                wrong = f"has the norm {float(entries.norm()):.2g}, but its square must be finite in {entries.dtype}"
+            if wrong:
                 which = repr(names[i]) if len(names) > i else f"{i} of group {number}"
-                count = int((~_shards.local(broken[id(p)]).isfinite()).sum())
                 raise ValueError(
-                    f"the gradient of parameter {which}, shape {tuple(p.shape)}, has {count} entries that are inf or "
-                    "NaN, but all must be finite: nothing has moved (check_gradients = False leaves this out)"
+                    f"the {what} of parameter {which}, shape {tuple(p.shape)}, {wrong}: nothing has moved "
+                    "(check_gradients = False leaves this out)"
                 )

@@ -219,6 +219,11 @@ class BallisticMatrix(belief.Believing):
         for name, shape in believed(group, kind).start(sides[0], sides[-1], block).items():
             state[name] = state["m"].new_zeros(shape)
 
+    def _shapes(self, shape: torch.Size, entry: State) -> dict[str, torch.Size]:
+        if "ql" not in entry and "qr" not in entry and "v" in entry:
+            return super()._shapes(shape, entry)
+        return {"m": torch.Size((shape[0], shape[1:].numel()))} if "m" in entry and len(shape) > 1 else {}
+
     def _portions(self, work: list[Tensor]) -> list[slice]:
         return [slice(None)]  # matrices of one shape move together, wherever they stand
 

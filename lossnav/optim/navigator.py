@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.optim.optimizer import ParamsT
 
 from lossnav._checks import duration, one_of, positive, shown, whole
-from lossnav.optim import _hutchinson, _naming, _replicas, _shards
+from lossnav.optim import _hutchinson, _naming, _replicas, _shards, finite
 from lossnav.optim._base import Found, Group, State, given
 from lossnav.optim._generated import Generated
 from lossnav.optim._options import check_decay, check_rate
@@ -166,6 +166,7 @@ class Navigator(Generated):
         Raises:
             RuntimeError: the rule takes its curvature elsewhere, the loss does not depend on any parameter, or the
                 processes of the group hold no replicas or do not answer.
+            ValueError: what is seen on the CPU is not finite (see ``check_gradients``); nothing is remembered of it.
         """
         if self.curvature != "hutchinson":
             raise RuntimeError(f"observe(loss) is for curvature='hutchinson', but it is {shown(self.curvature)}")
@@ -267,6 +268,17 @@ class Navigator(Generated):
         state = self.state.get(parameter, {})  # the state is a defaultdict: indexing would create an entry
         return "step" not in state or int(state["step"].item()) % group["every"] == 0
 
+    def _squares(self) -> bool:
+        return self.curvature == "second_moment"
+
+    def _check_gradients(self) -> None:
+        try:
+            super()._check_gradients()
+        except ValueError:
+            for state in self.state.values():  # what was observed for this step is no part of the next
+                state.pop("fresh", None)
+            raise
+
     def _look(self) -> None:
         """Bring the averages up to date for the parameters that move now."""
         if self.curvature == "second_moment":
@@ -307,7 +319,7 @@ class Navigator(Generated):
         """
         home = {id(p): (i, group) for i, (p, group) in enumerate(self._members())}
         names = [None if g is None else self._draw_name(p, *home[id(p)]) for p, g in zip(params, grads, strict=True)]
-        probes = max(home[id(p)][1]["probes"] for p, g in zip(params, grads, strict=True) if g is not None)
+        probes = [home[id(p)][1]["probes"] for p in params]
         return self._learn(params, _hutchinson.diagonal(params, grads, names, probes), shared=True)
 
     def _draw_name(self, parameter: Tensor, place: int, group: Group) -> _hutchinson.Name:
@@ -325,6 +337,8 @@ class Navigator(Generated):
         if replicas is not None and params:
             names = [(*self._draw_name(p, *home[id(p)]), home[id(p)][1]["probes"]) for p in params]
             estimates = _replicas.average(replicas, params, names, estimates)
+        if self.check_gradients and not finite.is_judged_elsewhere():
+            finite.check_estimates(self.param_groups, params, estimates)
         for p, estimate in zip(params, estimates, strict=True):
             if estimate is not None:
                 self._average(p, home[id(p)][1], estimate)

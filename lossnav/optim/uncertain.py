@@ -52,8 +52,9 @@ class Uncertain(Rule):
 
     The book's page Training stacks has this in the loops of Lightning, Hugging Face's Trainer and accelerate;
     ``training.train`` does it.
-    p stays in [1/v_p, ∞) for any gradients. It is updated before μ, so that after any jump of the curvature the mean
-    cannot overshoot by more than it had to go, if lr < 2(1 − e^{−ρ}): for lr = ρ, below 1.594.
+    p stays in [1/v_p, ∞) for all gradients whose squares over T are numbers. It is updated before μ, so that after any
+    jump of the curvature the mean cannot overshoot by more than it had to go, if lr < 2(1 − e^{−ρ}): for lr = ρ, below
+    1.594.
 
     Args:
         params: parameters, or dictionaries of parameter groups; every option below may differ between groups.
@@ -194,6 +195,18 @@ class Uncertain(Rule):
         why = "derive's learner has no uncertain weights: the rule is in the chapter on continual learning"
         return words, why, None
 
+    def _look(self) -> None:
+        for group in self.param_groups:
+            for p in group["params"]:
+                if p.grad is not None:
+                    state = self.state.get(p)
+                    state = self._state_of(p, group) if state is None or "precision" not in state else state
+                    if group["sample"] and state["draws"] == state["used"]:
+                        raise RuntimeError(
+                            f"Uncertain(sample=True) has no sample for a parameter of shape {tuple(p.shape)}: compute "
+                            "the loss and call backward() inside `with optimizer.sampled():`, then step()"
+                        )
+
     def _start(self, parameter: Tensor, group: Group, state: State) -> None:
         start_state(self, parameter, group, state)
 
@@ -251,8 +264,11 @@ def _sharpen(params: list[Tensor], grads: list[Tensor], states: list[State], gro
     if group["sample"]:
         target = list(torch._foreach_sqrt(p))
         torch._foreach_mul_(target, grads)
-        draws = [used_draw(parameter, group, s) for parameter, s in zip(params, states, strict=True)]
-        torch._foreach_mul_(target, draws)
+        torch._foreach_mul_(
+            target, [last_draw(parameter, group, s) for parameter, s in zip(params, states, strict=True)]
+        )
+        for state in states:
+            state["used"] = state["draws"]
         if group["maximize"]:
             torch._foreach_neg_(target)
         torch._foreach_clamp_min_(target, 0.0)
@@ -316,17 +332,6 @@ def last_draw(parameter: Tensor, group: Group, state: State) -> Tensor:
     """Return z of the last draw; made again from its name, so that nobody has to keep it."""
     name = (group["seed"], state["index"], state["draws"], _SAMPLE)
     return _noise.normal(_shards.layout(parameter, state), state["precision"].dtype, *name)
-
-
-def used_draw(parameter: Tensor, group: Group, state: State) -> Tensor:
-    """Return z of the last draw, which must not have served a step before."""
-    if state["draws"] == state["used"]:
-        raise RuntimeError(
-            f"Uncertain(sample=True) has no sample for a parameter of shape {tuple(parameter.shape)}: "
-            "compute the loss and call backward() inside `with optimizer.sampled():`, then step()"
-        )
-    state["used"] = state["draws"]
-    return last_draw(parameter, group, state)
 
 
 def start_state(rule: Rule, parameter: Tensor, group: Group, state: State) -> None:

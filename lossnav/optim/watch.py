@@ -40,11 +40,15 @@ class Watch(Shown):
     ):  # fmt: skip
         self.optimizer = optimizer
         self._closure, self._every, self._lanczos = closure, every, lanczos
-        self._before: list[Tensor] = []  # weights before a step; after it, δ
-        self._last: list[Tensor] = []  # δ of the step before
-        self._keep, self._places = keep, [torch.empty(0, dtype=torch.long)]  # of entries, a list for each tensor
-        self._entries: list[Tensor] = []  # θ_0, g_0, θ_1, g_1, …, θ_N there, each (keep,)
         self._moving: list[Tensor] = []  # the parameters of the step that is being made
+        self._before: list[Tensor] = []  # their weights before it
+        self._moved: list[Tensor] = []  # the parameters of the step before
+        self._last: list[Tensor] = []  # its δ
+        self._after: Tensor | None = None  # ⟨g, δ⟩ of it, with the gradients of the step that is being made
+        self._keep = keep
+        self._places: list[tuple[Tensor, Tensor]] = []  # parameters, and which of their entries are kept
+        self._entries: list[Tensor] = []  # θ_0, g_0, θ_1, g_1, …, θ_N there, each (keep,)
+        self._kept_gradient: Tensor | None = None  # g of the step that is being made
         self._rows: list[Tensor] = []  # one (6,) tensor a step, on the device; read only when it is asked for
         self._loss: Tensor | None = None
         self._spaces: list[tuple[NDArray[np.float64], ...]] = []
@@ -75,14 +79,17 @@ class Watch(Shown):
 
     def _enter(self, _: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Keep the weights before a step; torch's ``args`` are those of ``step``, the optimizer itself before them."""
+        begun = False
         closure = args[1] if len(args) > 1 else kwargs.get("closure")
         if closure is None:
             self._begin()
             return args, kwargs
 
         def seen() -> Any:
+            nonlocal begun
             value = closure()
-            if not self._moving:  # only its first call is at the weights before the step
+            if not begun:  # only its first call is at the weights before the step
+                begun = True
                 if isinstance(value, Tensor):
                     self.note(value)
                 self._begin()
@@ -92,49 +99,53 @@ class Watch(Shown):
 
     @torch.no_grad()
     def _begin(self) -> None:
-        moving = self._parameters()
-        gradients = [p.grad for p in moving]
-        if self._rows and len(self._before) == len(moving):
-            self._rows[-1][3] = _inner(gradients, self._before)
+        """Keep what a step begins with. Of one that raises nothing is recorded: the next begins here again."""
+        moving = self._moving = self._parameters()
+        if not moving:
+            return
+        goes_on = list(map(id, moving)) == list(map(id, self._moved))
+        self._after = _inner([p.grad for p in moving], self._last) if goes_on else None
         if self._closure is not None and self.steps % self._every == 0:
             self._space = self._krylov(moving)
-        if len(self._before) != len(moving):
+        if len(self._before) != len(moving) or not all(map(_alike, self._before, moving)):
             self._before = [torch.empty_like(p) for p in moving]
-            self._last = []
-        else:
-            self._before, self._last = self._last or [torch.empty_like(p) for p in moving], self._before
         torch._foreach_copy_(self._before, moving)
         if self._keep is not None:
-            if not self._entries:
-                self._places = _places([p.numel() for p in moving], self._keep, moving[0].device)
-                self._entries.append(self._kept(moving))
-            self._entries.append(self._kept([p.grad for p in moving]))
-        self._moving = moving
+            if not self._places:
+                everything = [p for group in self.optimizer.param_groups for p in group["params"]]
+                self._places = _places(everything, self._keep)
+                self._entries.append(self._kept([p for p, _ in self._places]))
+            self._kept_gradient = self._kept(
+                [torch.zeros_like(p) if p.grad is None else p.grad for p, _ in self._places]
+            )
 
     @torch.no_grad()
     def _leave(self, *_: Any) -> None:
         moving = self._moving
         if not moving:
             return
-        torch._foreach_neg_(self._before)
-        torch._foreach_add_(self._before, moving)  # δ
+        steps = self._before
+        torch._foreach_neg_(steps)
+        torch._foreach_add_(steps, moving)  # δ
         # A row of numbers, which stay on the device: nobody waits for them.
         row = torch.full((_FLOATS,), math.nan, dtype=torch.float64, device=moving[0].device)
-        row[0] = _inner(self._before, self._before)
+        row[0] = _inner(steps, steps)
         if self._loss is not None:
             row[1] = self._loss
         gradients: list[Any] = [p.grad for p in moving]
-        row[2] = _inner(gradients, self._before)
+        row[2] = _inner(gradients, steps)
         row[4] = _inner(gradients, gradients)
-        if self._last:
-            row[5] = _inner(self._last, self._before)
-        if self._keep is not None:
-            self._entries.append(self._kept(moving))
+        if self._after is not None:
+            self._rows[-1][3] = self._after
+            row[5] = _inner(self._last, steps)
+        if self._kept_gradient is not None:
+            self._entries += [self._kept_gradient, self._kept([p for p, _ in self._places])]
         self._rows.append(row)
+        self._before, self._last, self._moved = self._last, steps, moving
         self._loss, self._moving = None, []
         if self._space is not None:
             values, size, basis = self._space
-            vectors = torch.cat([d.reshape(-1) for d in self._before])
+            vectors = torch.cat([d.reshape(-1) for d in steps])
             share = (basis @ vectors.to(basis.dtype)).double().cpu().numpy()
             self._spaces.append((values, np.array([size]), share, np.array([float(row[0])])))
             self._space = None
@@ -170,8 +181,8 @@ class Watch(Shown):
         turned = torch.as_tensor(vectors * vectors[0], dtype=basis.dtype, device=basis.device).T @ basis
         return np.stack([values, vectors[0] ** 2]), size, turned
 
-    def _kept(self, tensors: list[Any]) -> Tensor:
-        return torch.cat([t.reshape(-1)[at] for t, at in zip(tensors, self._places, strict=True)])
+    def _kept(self, tensors: list[Tensor]) -> Tensor:
+        return torch.cat([t.reshape(-1)[at] for t, (_, at) in zip(tensors, self._places, strict=True)])
 
     # ------------------------------------------------------------------------------------------------- what it comes to
 
@@ -353,27 +364,34 @@ def watch(
     finally:
         before.remove()
         after.remove()
-        seen._before, seen._last = [], []
+        seen._before, seen._last, seen._moved, seen._moving = [], [], [], []
 
 
-def _places(sizes: list[int], count: int, device: torch.device) -> list[Tensor]:
-    """Return random entries of tensors of these sizes, ``count`` in all or as many as there are."""
+def _places(parameters: list[Tensor], count: int) -> list[tuple[Tensor, Tensor]]:
+    """Return parameters with random entries of each, ``count`` in all or as many as there are."""
+    sizes = [p.numel() for p in parameters]
     total = sum(sizes)
     drawn = np.sort(np.random.default_rng(0).choice(total, min(count, total), replace=False))
     ends = np.cumsum([0, *sizes])
     parts = [drawn[(drawn >= low) & (drawn < high)] - low for low, high in itertools.pairwise(ends)]
-    return [torch.as_tensor(part, device=device) for part in parts]
+    return [(p, torch.as_tensor(part, device=p.device)) for p, part in zip(parameters, parts, strict=True)]
+
+
+def _alike(some: Tensor, other: Tensor) -> bool:
+    """Whether one tensor can hold what the other does."""
+    return (some.shape, some.dtype, some.device) == (other.shape, other.dtype, other.device)
 
 
 def _inner(left: Any, right: list[Tensor]) -> Tensor:
-    """Return Σ⟨left, right⟩ as a number on the device."""
+    """Return Σ⟨left, right⟩ as a number on the device, of complex tensors that of both their parts."""
     if left is right:
         return torch.stack(torch._foreach_norm(right)).to(torch.float64).square().sum()
-    return (
-        torch.stack([torch.dot(x.reshape(-1), y.reshape(-1).to(x.dtype)) for x, y in zip(left, right, strict=True)])
-        .to(torch.float64)
-        .sum()
-    )
+    pairs = [(_real(x).reshape(-1), _real(y).reshape(-1)) for x, y in zip(left, right, strict=True)]
+    return torch.stack([torch.dot(x, y.to(x.dtype)) for x, y in pairs]).to(torch.float64).sum()
+
+
+def _real(x: Tensor) -> Tensor:
+    return torch.view_as_real(x) if x.is_complex() else x
 
 
 def _split(vector: Tensor, like: list[Tensor]) -> list[Tensor]:

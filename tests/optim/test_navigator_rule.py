@@ -269,3 +269,40 @@ def test_a_curvature_of_the_wrong_shape_is_named():
 def test_an_unknown_estimate_is_refused():
     with pytest.raises(ValueError, match="curvature = 'fisher', but it must be one of 'second_moment', 'hutchinson'"):
         Navigator(network().parameters(), curvature="fisher")
+
+
+def test_what_was_seen_for_a_refused_step_is_no_part_of_the_next():
+    w = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
+    optimizer = Navigator([w], lr=0.1, curvature="hutchinson", beta=0.0)
+
+    def look(factor, spoil=False):
+        optimizer.zero_grad()
+        loss = (factor * w**2).sum()
+        optimizer.observe(loss)
+        loss.backward()
+        if spoil:
+            w.grad[0] = math.inf
+        optimizer.step()
+
+    with pytest.raises(ValueError, match=r"curvature of parameter 0 of group 0, .* inf or NaN"):
+        look(math.inf)
+    with pytest.raises(ValueError, match="gradient of parameter 0"):
+        look(1.0, spoil=True)
+    look(1.0)
+    assert torch.equal(optimizer.state[w]["h"], torch.full((2,), 2.0))
+
+
+def test_each_group_has_its_own_number_of_probes():
+    def seen(*probes):
+        draw = torch.Generator().manual_seed(0)
+        a, b = (torch.nn.Parameter(torch.randn(4, generator=draw)) for _ in "ab")
+        groups = [{"params": [p], "probes": n} for p, n in zip((a, b), probes, strict=True)]
+        optimizer = Navigator(groups, curvature="hutchinson", beta=0.0)
+        half = torch.randn(8, 8, generator=draw)
+        theta = torch.cat([a, b])
+        optimizer.observe(theta @ half @ half.T @ theta / 2)
+        return [optimizer.state[p]["h"] for p in (a, b)], (half @ half.T).diagonal().split(4)
+
+    (few, many), (_, exact) = seen(1, 64)
+    assert torch.equal(few, seen(1, 1)[0][0])
+    assert (many - exact).norm() < 0.3 * (seen(1, 1)[0][1] - exact).norm()

@@ -109,9 +109,10 @@ def test_an_option_that_makes_another_rule_is_no_reading(kind, option, collectio
         assert differ(theirs, optimizer, without, 60) > 3e-3
 
 
-@pytest.mark.parametrize("kind", ["SGD", "Adam", "AdamW", "RMSprop"])
-def test_going_uphill_is_no_plan(kind, collection):
-    (reading,) = ln.explain(getattr(torch.optim, kind)([weights()], lr=0.1, maximize=True))
+@pytest.mark.parametrize("kind", ["SGD", "Adam", "AdamW", "RMSprop", "Adagrad"])
+@pytest.mark.parametrize("lr", [0.1, 0.0])
+def test_going_uphill_is_no_plan(kind, lr, collection):
+    (reading,) = ln.explain(getattr(torch.optim, kind)([weights()], lr=lr, maximize=True))
     assert reading.rule is None and "downhill" in reading.why
     (reading,) = ln.explain(collection.Lion([weights()], lr=0.1, maximize=True))
     assert reading.rule is None and "downhill" in reading.why

@@ -7,6 +7,7 @@ import inspect
 import itertools
 import math
 import warnings
+from functools import partial
 
 import pytest
 import torch
@@ -177,11 +178,13 @@ def test_a_gradient_that_is_not_finite_is_refused_by_name_before_anything_is_wri
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.float32, torch.float64])
-def test_the_largest_finite_gradients_are_let_through(dtype):
-    """Their squares overflow."""
+def test_the_largest_finite_gradients_are_let_through_if_nobody_squares_them(dtype):
     w = torch.nn.Parameter(torch.ones(3, dtype=dtype))
     w.grad = torch.full((3,), torch.finfo(dtype).max, dtype=dtype)
-    optim.Belief([w], lr=0.1, discount=math.inf).step()
+    ln.derive(ln.Objective(gamma=1.0), dt=0.1).optimizer([w]).step()
+    if dtype is not torch.float16:  # whose state is float32
+        with pytest.raises(ValueError, match=r"has the norm .*, but its square must be finite in torch.float"):
+            optim.Belief([w]).step()
     w.grad[1] = math.inf
     with pytest.raises(ValueError, match=r"^the gradient of parameter 0 of group 0, shape \(3,\), has 1 entries"):
         optim.Belief([w]).step()
@@ -267,6 +270,11 @@ def test_a_network_is_split_into_matrices_and_the_rest(tied):
     assert names([matrices]) == [["inner.weight"]] and "curvature" not in matrices
     wanted = ["words.weight", "inner.bias", "norm.weight", "norm.bias", *([] if tied else ["head.weight"])]
     assert names([rest]) == [wanted] and rest["curvature"] == "diagonal"
+    torch.nn.utils.parametrizations.spectral_norm(table := torch.nn.Embedding(9, 4))
+    assert (
+        names(optim.split(torch.nn.Sequential(table, torch.nn.Linear(4, 3))))[0][0]
+        == "0.parametrizations.weight.original"
+    )
 
 
 def test_what_is_left_can_be_named():
@@ -326,3 +334,64 @@ def test_the_kernel_is_taken_unless_the_arguments_say_otherwise(rule, kernel):
             group.update(options)
         advance(model, optimizer, range(2))
         assert bool(optimizer.__dict__.get("_launches")) is wanted
+
+
+# ------------------------------------------------------------------------------------------- another model, other sizes
+
+
+@pytest.mark.parametrize("shape", [(8,), (50, 20)])
+@pytest.mark.parametrize("make", [optim.Belief, optim.Navigator, optim.BallisticMatrix, optim.Uncertain])
+def test_the_state_of_another_model_is_refused(make, shape):
+    """A kernel would pass over memory that is not the state's."""
+    small, large = (torch.nn.Parameter(torch.arange(math.prod(s)).reshape(s) / 9) for s in (shape, (20, 50)))
+    optimizer, other = make([small]), make([large])
+    small.grad = torch.ones(shape)
+    optimizer.step()
+    with pytest.raises(ValueError, match=r"state_dict remembers .* of another model"):
+        other.load_state_dict(optimizer.state_dict())
+
+
+def test_a_parameter_that_has_grown_is_refused():
+    weight = torch.nn.Parameter(torch.zeros(4))
+    rule = optim.Belief([weight])
+    for size in (4, 9):
+        weight.grad, weight.data = None, torch.zeros(size)
+        weight.grad = torch.ones(size)
+        if size == 4:
+            rule.step()
+    with pytest.raises(ValueError, match=r"a parameter of shape \(9,\) has .* of shape \(4,\)"):
+        rule.step()
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        *(partial(kind, eps=0.0, fused=fused) for kind in (optim.Ballistic, optim.Belief) for fused in (True, False)),
+        *(partial(optim.BallisticMatrix, curvature=name) for name in ("polar", "eigenbasis", "diagonal")),
+        partial(optim.BallisticMatrix, root="iterated"),
+    ],
+)
+def test_gradients_whose_squares_vanish_move_no_weight_far(make):
+    """float32 holds 1e-22, and not its square."""
+    weight = torch.nn.Parameter(torch.zeros(6, 5))
+    rule, draw = make([weight], lr=1e-3), torch.Generator().manual_seed(0)
+    for size in (1e-22, 1e-25, 1e-19, 1e-22):
+        weight.grad = size * torch.randn(6, 5, generator=draw)
+        rule.step()
+        assert weight.abs().max() < 0.02
+
+
+def test_nothing_moves_before_all_groups_are_looked_at():
+    table, first, second = torch.nn.Embedding(4, 3, sparse=True), *(torch.nn.Parameter(torch.ones(3)) for _ in "ab")
+    second.data.zero_()
+    rules = (
+        optim.Belief([{"params": [first]}, {"params": table.parameters()}]),
+        optim.Uncertain([{"params": [first], "prior_variance": 1.0}, {"params": [second]}]),
+        optim.Uncertain([{"params": [first]}], prior_variance=1.0, sample=True),
+    )
+    for rule in rules:
+        rule.zero_grad()
+        (first.sum() + second.sum() + table(torch.tensor([1])).sum()).backward()
+        with pytest.raises((RuntimeError, ValueError), match=r"sparse gradient|prior_variance|no sample"):
+            rule.step()
+        assert torch.equal(first, torch.ones(3)) and not rule.state[first].get("step", 0)

@@ -152,3 +152,60 @@ def test_what_is_not_known_is_said():
             watch.alignment([0.0])
     optimizer.step()
     assert watch.steps == 2  # the hooks are gone
+
+
+def test_a_step_that_was_refused_or_empty_leaves_no_trace():
+    def watched(spoil):
+        weights = torch.nn.Parameter(torch.ones(2, dtype=torch.float64))
+        optimizer, h = ln.optim.Belief([weights], lr=0.05), torch.tensor(CURVATURE)
+        with ln.watch(optimizer, keep=2) as seen:
+            for i in range(9):
+                optimizer.zero_grad()
+                if spoil and i == 5:
+                    optimizer.step()  # there is no gradient
+
+                def closure(factor):
+                    optimizer.zero_grad()
+                    loss = factor * (h * weights**2).sum()
+                    loss.backward()
+                    return loss
+
+                if spoil and i == 4:
+                    with pytest.raises(ValueError, match="inf or NaN"):
+                        optimizer.step(lambda: closure(math.inf))
+                optimizer.step(lambda: closure(1.0))
+        return np.vstack([seen._table().T, [seen.timing()] * 9]), seen.record().weights
+
+    for one, other in zip(watched(False), watched(True), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("size", [2, 3])
+def test_parameters_that_take_turns_have_no_inner_products(size):
+    a, b = (torch.nn.Parameter(torch.ones(k, dtype=torch.float64)) for k in (2, size))
+    optimizer = torch.optim.SGD([a, b], lr=0.1)
+    with ln.watch(optimizer, keep=4) as seen:
+        for i in range(6):
+            optimizer.zero_grad()
+            (a if i // 2 % 2 else b).square().sum().backward()
+            optimizer.step()
+    again = np.array([True, False, True, False, True, False])  # does the next step move the same?
+    assert np.array_equal(np.isfinite(seen._table()[:, 3]), again)
+    assert np.array_equal(np.isfinite(seen._table()[1:, 5]), again[:-1])
+    assert seen.record().weights.shape == (7, 4)
+
+
+def test_of_complex_weights_both_parts_count():
+    def products(weights):
+        optimizer = torch.optim.SGD([weights], lr=0.1)
+        with ln.watch(optimizer) as seen:
+            for _ in range(5):
+                optimizer.zero_grad()
+                (weights - 1j).abs().square().sum().backward() if weights.is_complex() else (
+                    (weights - torch.tensor([0.0, 1.0])).square().sum().backward()
+                )
+                optimizer.step()
+        return seen._table()
+
+    whole = torch.nn.Parameter(torch.tensor([1.0 + 2.0j]))
+    np.testing.assert_allclose(products(whole), products(torch.nn.Parameter(torch.tensor([1.0, 2.0]))), rtol=1e-5)

@@ -104,6 +104,9 @@ class Derived(Generated):
         curvature = believed("v", self.rule.curvature) if "v" in self._written.memory else 0.0
         return self.rule.regime(curvature, believed("u", self.rule.metric) if "u" in self._written.memory else None)
 
+    def _squares(self) -> bool:
+        return not {"u", "v"}.isdisjoint(self._written.memory)
+
     def _known(self, entry: State) -> tuple[str, ...]:
         known = ("step", *self._written.memory)
         return known if not entry or entry.keys() >= set(known) else ()  # a part of it is another rule's

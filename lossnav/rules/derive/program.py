@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from lossnav.rules.derive.numbers import Number
 
 TINY = 1e-30  # a normal number in float32: 0/TINY is 0, where 0/0 would be NaN, and nothing else changes
+LOST = 1e-18  # the root of a square that float32 does not hold: a gradient of less is not divided by less
 
 
 class Operation(NamedTuple):
@@ -35,10 +36,12 @@ class Operation(NamedTuple):
 class Program:
     """The operations so far, and the names of lists that they made, with what has been added to each.
 
-    ``open`` has the names of numbers that are known only in a step, and may be 0.
+    ``open`` has the names of numbers that are known only in a step, and may be 0; ``roots`` those of lists of roots,
+    and whether they have been kept from 0.
     """
 
     open: frozenset[str] = frozenset()
+    roots: dict[str, bool] = field(default_factory=dict)
     lines: list[Operation] = field(default_factory=list)
     offsets: dict[str, Number] = field(default_factory=dict)
 
@@ -140,14 +143,19 @@ class Stream:
         else:
             self.program.do("add", name, self.name, inside)
             self.program.do("sqrt", name, name)
+        self.program.roots[name] = False
         return Stream(name, self.program, self.factor.root())
 
     def made(self, positive: bool = False) -> tuple[str, Number]:
         """Return a list y and a number a with a·y = this, adding what is pending; never 0 if ``positive``."""
         wanted = self.offset / self.factor
-        if positive and (wanted.zero or wanted.names & self.program.open):
-            wanted = wanted + TINY
         name, owned = self.name, self.name in self.program.offsets
+        if positive and (wanted.zero or wanted.names & self.program.open):
+            if name not in self.program.roots:
+                wanted = wanted + TINY
+            elif not self.program.roots[name]:
+                self.program.do("clamp_min", name, name, Number.of(LOST))
+                self.program.roots[name] = True
         has = self.program.offsets.get(name, Number.of(0.0))
         if wanted.text != has.text:
             target = name if owned else self.program.new()

@@ -169,15 +169,15 @@ def explain(optimizer: Any) -> list[Reading]:
         name, row = "AdamW", next(row for row in TABLE if "AdamW" in row.names)
     if not row.assumptions:
         return [Reading(name, "", row.why)]
-    lr = float(groups[0]["lr"])
-    maker = _RULES.get(name)
-    if lr <= 0 or (maker is None and name not in ("Muon", "Shampoo")):
-        return [Reading(name, row.assumptions, row.why)]
     # Options that the table does not cover leave no assumptions.
     uphill = groups[0].get("maximize") or getattr(optimizer, "maximize", False)
     unlike = _unlike(name, {**groups[0], "maximize": uphill})
     if unlike:
         return [Reading(name, "", f"With {unlike} none of the listed assumptions give it")]
+    lr = float(groups[0]["lr"])
+    maker = _RULES.get(name)
+    if lr <= 0 or (maker is None and name not in ("Muon", "Shampoo")):
+        return [Reading(name, row.assumptions, row.why)]
     if maker is None:
         rules: dict[str, LearningRule | None] = {**_muon(lr, groups[0])} or {"": None}
         return [Reading(name, row.assumptions, row.why + width, rule) for width, rule in rules.items()]
