@@ -7,11 +7,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.ticker import MaxNLocator
 
-from lossnav.figures import COLOURS, LANDSCAPE, LINES, halo, label, letter, title
+from lossnav.figures import COLOURS, LANDSCAPE, halo, label, letter, title
 from lossnav.figures import line as style
 from lossnav.lab import registry
-
-_VARIANTS = {"ballistic, corrected": "ballistic, bias-corrected"}
 
 
 def epsilon(*, sizes, inside, outside):
@@ -39,7 +37,9 @@ def diagonal(*, panels):
         height = 0.5 * (h[0, 0] * x**2 + 2 * h[0, 1] * x * y + h[1, 1] * y**2)
         ax.contourf(x, y, np.sqrt(height), levels=14, cmap=LANDSCAPE, zorder=0)
         for width, (rule, path) in zip((4.2, 2.6, 1.8), paths.items(), strict=True):  # where two agree, both are seen
-            ax.plot(*np.asarray(path).T, **_line(rule, width), path_effects=halo(width + 1.2), label=_name(rule))
+            base, comma, _ = rule.partition(",")
+            look = style(base, lw=width) | ({"linestyle": (0, (1.2, 1.2))} if comma else {})
+            ax.plot(*np.asarray(path).T, **look, path_effects=halo(width + 1.2), label=registry.label(rule))
         start = next(iter(paths.values()))[0]
         ax.plot(*start, "o", color=COLOURS["ink"], ms=5, zorder=5)
         ax.plot(0.0, 0.0, "*", color=COLOURS["ink"], ms=11, mec="white", zorder=5)
@@ -76,11 +76,11 @@ def first_steps(*, beta, runs, steps):
     """Draw how long the first steps are under a constant gradient, and the training loss of these steps."""
     figure, (left, right) = plt.subplots(1, 2, figsize=(5.8, 3.3))
     n = np.arange(1, steps + 1)
-    left.plot(n, 1 / np.sqrt(1 - beta**n), **_line("ballistic", 2.2))
-    left.plot(n, np.ones(steps), **_line("ballistic, corrected", 2.2))
+    left.plot(n, 1 / np.sqrt(1 - beta**n), **style("ballistic", lw=2.2))
+    left.plot(n, np.ones(steps), **style("ballistic, corrected", lw=2.2))
     first = 1 / math.sqrt(1 - beta)
     label(left, 1.3, first * 1.12, f"first step: {first:.1f} lr", "ballistic")
-    label(left, 1.3, 1.1, "bias-corrected: lr", color="#7F2F00")
+    label(left, 1.3, 1.1, "bias-corrected: lr", "ballistic, corrected")
     left.set(xscale="log", yscale="log", xlabel="step", ylabel="step length / lr", ylim=(0.7, 2 * first))
     left.set_yticks([1, 3, 10, 30], ["1", "3", "10", "30"])
     left.minorticks_off()
@@ -142,25 +142,8 @@ def _by_factor(runs, factors, key, missing):
 def _band(ax, rule, values, x=None, marker=True):
     """Draw the mean over rows and shade from the lowest to the highest row."""
     where = np.arange(1, values.shape[1] + 1) if x is None else np.asarray(x)
-    options = _line(rule, 2.0)
+    options = style(rule, marker, lw=2.0)
     if marker:
-        options |= {"marker": LINES[_base(rule)][1], "ms": 4.5, "markeredgecolor": "white", "markeredgewidth": 0.6}
-    ax.plot(where, values.mean(axis=0), label=_name(rule), **options)
+        options |= {"ms": 4.5, "markeredgecolor": "white", "markeredgewidth": 0.6}
+    ax.plot(where, values.mean(axis=0), label=registry.label(rule), **options)
     ax.fill_between(where, values.min(axis=0), values.max(axis=0), color=options["color"], alpha=0.18, lw=0)
-
-
-def _line(rule, width):
-    options = style(_base(rule), lw=width)
-    if rule == "ballistic, corrected":
-        options |= {"color": "#7F2F00", "linestyle": (0, (1.2, 1.0))}  # a darker ballistic: the same rule, mended
-    elif rule != _base(rule):  # a variant: the colour of its rule, another line
-        options |= {"linestyle": (0, (1.2, 1.2))}
-    return options
-
-
-def _base(rule):
-    return rule.split(",")[0]
-
-
-def _name(rule):
-    return _VARIANTS.get(rule) or registry.label(rule)

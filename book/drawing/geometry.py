@@ -8,7 +8,7 @@ from lossnav.figures import COLOURS, halo, label, letter, line, mark, readable
 from lossnav.figures.landscape import ground, known_minimum
 
 _SCORES = {"log": "log score", "brier": "Brier score"}
-_NAMES = {"newton": "Newton", "ballistic": "ballistic, $G=I$", "ballistic metric": "ballistic with metric"}
+_NAMES = {"newton": "Newton", "ballistic": "ballistic with metric"}
 _STAR = {"marker": "*", "color": COLOURS["ink"], "ms": 13, "mec": "white", "ls": "none", "zorder": 5}
 
 
@@ -150,19 +150,21 @@ def learning(*, losses, pace):
     figure, axes = plt.subplots(len(scores), 2, figsize=(5.8, 2.9 * len(scores)), sharey="row", squeeze=False)
     for row, score in zip(axes, scores, strict=True):
         floor = np.min([values.min(axis=1) for values in losses[score].values()], axis=0)[:, None]
-        for rule, values in losses[score].items():
+        widths = np.linspace(3.4, 1.4, len(rules))  # where rules agree, all are seen
+        for width, (rule, values) in zip(widths, losses[score].items(), strict=True):
             # an excess below a ten-thousandth of the first is not told apart from none
             excess = np.maximum(values - floor, 1e-4 * (values[:, :1] - floor))
             steps = np.arange(excess.shape[1])
+            look = line(coloured(rule), lw=width)
             for ax, x in zip(row, (steps, steps[1:] * pace[score][rule]), strict=True):
                 shown = excess[:, -len(x) :]
-                ax.plot(x, np.median(shown, axis=0), **_rule(rule))
-                ax.fill_between(x, shown.min(axis=0), shown.max(axis=0), color=_rule(rule)["color"], alpha=0.15, lw=0)
+                ax.plot(x, np.median(shown, axis=0), **look)
+                ax.fill_between(x, shown.min(axis=0), shown.max(axis=0), color=look["color"], alpha=0.15, lw=0)
         row[0].set(yscale="log", ylabel="excess loss")
         row[1].set(xscale="log")
     axes[-1, 0].set_xlabel("steps")
     axes[-1, 1].set_xlabel("time, ms")
-    handles = [Line2D([], [], **_rule(rule)) for rule in rules]
+    handles = [Line2D([], [], **line(coloured(rule))) for rule in rules]
     figure.legend(
         handles, [_NAMES.get(rule, rule) for rule in rules], loc="outside lower center", ncols=2, frameon=False
     )
@@ -170,11 +172,9 @@ def learning(*, losses, pace):
     return figure
 
 
-def _rule(rule):
-    """Return the line of a rule; the ballistic rule with a metric has the colour of the optimal path."""
-    if rule == "ballistic metric":
-        return line("optimal", lw=2.6)
-    return line(rule)
+def coloured(rule):
+    """Return whose colour a rule has: that of none, if it takes every price to be one."""
+    return "loss" if rule.endswith("$G=I$") else rule
 
 
 def _dashed(rule, *, lw, dashed):

@@ -27,7 +27,7 @@ _DECADE = 10.0  # a panel whose numbers span more has a logarithmic axis
 
 def compared(
     panels: Mapping[str, Mapping[str, ArrayLike]],
-    rules: str | Mapping[str, str],
+    rules: str | Mapping[str, str] | None = None,
     said: Mapping[str, Mapping[str, float]] = _NOTHING,
     lines: Mapping[str, float] = _NOTHING,
 ) -> Figure:
@@ -36,7 +36,7 @@ def compared(
     Args:
         panels: quantity → row → values of shape (S,), one a seed. All panels have the rows of the first; up to two
             panels beside each other, further ones below. A rule's key is written as its label, "sgd" as SGD.
-        rules: row → rule whose colour and mark it takes, or one for all rows.
+        rules: row → rule whose colour and mark it takes, or one for all rows; by default each row is a rule.
         said: quantity → row → a number to hold the mean against, drawn as a bar across the row.
         lines: quantity → a number that matters to all rows, drawn as a line.
 
@@ -57,6 +57,8 @@ def compared(
     for word, quantities in (("said", list(said)), ("lines", list(_mapping("lines", lines)))):
         for quantity in quantities:
             _checks.one_of(f"a quantity of {word}", quantity, tuple(panels))
+    if rules is None:
+        rules = dict(zip(names, names, strict=True))
     marks = dict.fromkeys(names, rules) if isinstance(rules, str) else _mapping("rules", rules)
     looks = [marks[_checks.one_of("a row of rules", name, tuple(marks))] for name in names]
     for rule in looks:

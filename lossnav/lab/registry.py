@@ -72,6 +72,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "adamw": Rule("AdamW", "#E69F00", (0, (6.0, 1.2, 1.2, 1.2)), "<", "torch.optim:AdamW", _ADAPTIVE, like="adam"),
         "rmsprop": Rule("RMSprop", "#8C6D31", ":", "X", "torch.optim:RMSprop", _ADAPTIVE),
         "ballistic": Rule("ballistic", "#D55E00", "-", "^", "lossnav.optim:Ballistic", _ADAPTIVE, given=_PAPERS),
+        "ballistic, corrected": Rule("ballistic, bias-corrected", "#7F2F00", (0, (1.2, 1.0)), "d"),
         "ballistic matrix": Rule(
             "BallisticMatrix",
             "#D55E00",
@@ -132,5 +133,5 @@ OPTIMIZERS = tuple(name for name, rule in RULES.items() if rule.optimizer)
 
 def label(rule: str) -> str:
     """Return the name of a rule in figures and tables, or of a variant, "rule, what differs"."""
-    base, comma, variant = rule.partition(", ")
+    base, comma, variant = (rule, "", "") if rule in RULES else rule.partition(", ")
     return RULES[base].label + comma + variant if base in RULES else rule

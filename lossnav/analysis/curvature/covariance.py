@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 import torch
 from torch import Tensor, nn
@@ -74,11 +75,8 @@ class GradientCovariance(ModelOperator):
         self.mean = torch.zeros(self.dim, dtype=self.dtype, device=self.device)
         for batch in self._batches:
             ones = torch.ones(len(batch[0]), dtype=self.dtype, device=self.device)
-            try:
+            with _by_example():
                 self._add_weighted(self.mean, batch, ones)
-            except (RuntimeError, NotImplementedError) as error:
-                why = str(error).splitlines()[0]
-                raise ValueError(f"model: torch.vmap cannot take it example by example: {why}") from None
         self.mean /= self.examples
 
     def gradients(self, batch: Batch) -> Tensor:
@@ -136,7 +134,8 @@ class GradientCovariance(ModelOperator):
         for batch in self._batches:
             for row, vector in zip(total, block, strict=True):
                 direction = self._point.split(vector)
-                along = jvp(lambda leaves: self._losses(leaves, batch), (self._leaves,), (direction,))[1]  # noqa: B023
+                with _by_example():
+                    along = jvp(lambda leaves: self._losses(leaves, batch), (self._leaves,), (direction,))[1]  # noqa: B023
                 if self._centred:
                     along = along - self.mean @ vector
                     # Over all examples they sum to 0, but for rounding, which gradients that are alike would blow up.
@@ -157,3 +156,13 @@ class GradientCovariance(ModelOperator):
             return self._point.loss(leaves, (x.unsqueeze(0), y.unsqueeze(0)))
 
         return vmap(loss)(*map(self._point.put, batch))
+
+
+@contextmanager
+def _by_example() -> Iterator[None]:
+    """Say that it is the model, where torch has no way to take it example by example."""
+    try:
+        yield
+    except (RuntimeError, NotImplementedError) as error:
+        why = str(error).splitlines()[0]
+        raise ValueError(f"model: torch.func cannot take it example by example: {why}") from None

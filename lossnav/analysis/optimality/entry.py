@@ -38,7 +38,7 @@ def optimal_for(
             ``at`` any velocity :math:`\dot\theta=u(\theta)`, a function of one θ or a ``Drift``.
         loss: of any scale; without ``at`` a ``losses.Quadratic``. None if it is not known.
         metric: "constant" (any), "identity", or G itself, shape (D, D); with ``at`` and a loss "place": any that may
-            depend on it.
+            depend on it. On a barrier that the law leaves at a rate of γ or more, such a metric is infinite.
         gamma: γ ≥ 0, with ``at`` > 0; None if it is not known.
         drift: None is f = 0; a ``drifts.Linear`` that is known; "rotation", any that is one in the metric; or "any"
             linear one, for which loss (with ηk = 1), metric and gamma must be given: else every law that settles is

@@ -251,7 +251,8 @@ class _Recorder:
         """Take one step with the examples of ``index``; return the loss of the batch before it."""
         theta, v, gradient, setting = self.body.theta, self.velocity, self.body.gradient, self.setting
         gradient.zero_()
-        value = self.loss(self.body.model(self.data[0][index]), self.data[1][index])
+        with torch.enable_grad():
+            value = self.loss(self.body.model(self.data[0][index]), self.data[1][index])
         value.backward()
         if setting.second is None:
             v.mul_(setting.beta).sub_(gradient)

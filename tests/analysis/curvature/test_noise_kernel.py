@@ -56,3 +56,8 @@ def test_a_model_that_torch_cannot_batch_by_example_is_named():
 
     with pytest.raises(ValueError, match="example by example: Batching rule"):
         GradientCovariance(Last(3, 1, batch_first=True), mse_loss, (torch.randn(6, 4, 3), torch.randn(6, 1)))
+    # Forwards torch cannot differentiate the norm of a row of weights, which only a product asks for.
+    model = nn.utils.parametrizations.weight_norm(nn.Linear(3, 2))
+    sigma = GradientCovariance(model, mse_loss, (torch.randn(6, 3), torch.randn(6, 2)))
+    with pytest.raises(ValueError, match="example by example: Trying to use forward AD with _weight_norm"):
+        sigma.matvec(torch.ones(sigma.dim))

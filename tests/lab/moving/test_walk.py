@@ -51,8 +51,9 @@ def test_a_walk_is_torchs_sgd_and_its_record_is_that_of_the_weights(sampling):
     setting = moving.Setting(0.1, 0.8, 16, 0.01, sampling)
     directions = torch.linalg.qr(torch.randn(39, 2, generator=torch.Generator().manual_seed(3)).double())[0].T
     before = parameters_to_vector(model.parameters()).detach().clone()
-    walk = moving.walk(model, data, setting, steps=60, burn=20, seed=5, directions=directions, starts=3, longest=30,
-                       families=[rows("0.weight", 4)])  # fmt: skip
+    with torch.no_grad():  # a walk takes its own gradients
+        walk = moving.walk(model, data, setting, steps=60, burn=20, seed=5, directions=directions, starts=3, longest=30,
+                           families=[rows("0.weight", 4)])  # fmt: skip
     path = torch.stack(list(by_torch(model, data, setting, 80, 5)))[20:].numpy()
     moves = np.diff(path, axis=0)
     assert torch.equal(parameters_to_vector(model.parameters()), before)
