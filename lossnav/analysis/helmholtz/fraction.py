@@ -120,10 +120,11 @@ def _differences(field: Any, points: Array) -> tuple[Array, Array]:
     """Return Jacobians, shape (N, D, D), by central differences of second order and extrapolated to fourth.
 
     Nobody knows over which distance a field bends: of steps from the size of the points down to 10⁻⁹ of it those count
-    of which both orders agree best, with what rounding leaves of them.
+    of which both orders agree best, with what rounding leaves of them. No step is a round part of a point: a field of
+    whose period both are multiples would look flat.
     """
     reach = np.max(np.abs(points), axis=1)
-    reach = np.where(reach > 0, reach, 1.0)
+    reach = np.where(reach > 0, reach, 1.0) / math.sqrt(math.e)
     height = float(np.max(np.abs(values(field, points))))
     pairs = [_stencils(field, points, 10.0**-power * reach) for power in range(10)]
 

@@ -66,17 +66,17 @@ def design(h: ArrayLike, gamma: float, noise: float, accuracy: float = 0.1, *, a
             "(h times 4, say), or announce a change"
         )
     r = slow_rate(curvature, gain, discount)
-    error, times, shares = _best(r, curvature, discount, gain)
+    error, times, shares = _best(r, discount)
     order = np.argsort(times)
     samples = max(math.ceil((error * sigma / wanted) ** 2), len(times))
     both_stakes = np.concatenate([curvature, 4 * curvature])
-    both_error, *_ = _best(slow_rate(both_stakes, gain, discount), both_stakes, discount, gain)
+    both_error, *_ = _best(slow_rate(both_stakes, gain, discount), discount)
     fewer = max(math.ceil(2 * (both_error * sigma / wanted) ** 2), 2 * len(times))  # half of the samples at each
     cheaper = f"{fewer} samples, half of them at four times the stakes" if fewer < samples else ""
     return Design(times[order], shares[order], samples, error, cheaper)
 
 
-def _best(r: Array, h: Array, gamma: float, a: float) -> tuple[float, Array, Array]:
+def _best(r: Array, gamma: float) -> tuple[float, Array, Array]:
     """Return the least error with three times, one of them 0, and those times and their shares."""
     ends, count = np.array([np.min(r), np.max(r)]), 2
 
@@ -85,7 +85,7 @@ def _best(r: Array, h: Array, gamma: float, a: float) -> tuple[float, Array, Arr
         return np.append(0.0, np.exp(x[:count])), shares / shares.sum()
 
     def error(x: Array) -> float:
-        return math.log(_fisher_error(r, h, gamma, a, *spread(x)))
+        return math.log(_fisher_error(r, gamma, *spread(x)))
 
     search = {"maxiter": 4000, "maxfev": 4000, "xatol": 1e-6, "fatol": 1e-9}
     starts = [np.append(np.log(first / ends), np.zeros(count)) for first in (TIMES, 1.0, 1.6)]
@@ -94,14 +94,15 @@ def _best(r: Array, h: Array, gamma: float, a: float) -> tuple[float, Array, Arr
     return (math.exp(minimum.fun), *spread(minimum.x))
 
 
-def _fisher_error(r: Array, h: Array, gamma: float, a: float, times: Array, shares: Array) -> float:
+def _fisher_error(r: Array, gamma: float, times: Array, shares: Array) -> float:
     """Return the standard deviation of γ̂ over γ for one sample in all and noise of the size of the start."""
-    information = np.zeros((2, 2))
-    for rate, curvature in zip(r, h, strict=True):
-        fall = np.exp(-rate * times)
-        by_rate = -times * fall
-        own, cross, size = (float(shares @ (x * y)) for x, y in ((by_rate, by_rate), (by_rate, fall), (fall, fall)))
-        by = np.array([-rate, a * curvature]) / (2 * rate + gamma)  # of the rate, by γ and by ln a
-        information += np.outer(by, by) * max(own - cross * cross / size, 0.0)
-    variance = np.linalg.pinv(information)[0, 0] if np.linalg.cond(information) < 1e14 else 1e300
-    return math.sqrt(max(float(variance), 1e-300)) / gamma
+    fall = np.exp(-np.outer(r, times))
+    since = times * r[:, None]  # everything is counted in units of each mode's own rate
+    mean = (since * fall**2) @ shares / (fall**2 @ shares)
+    weight = ((since - mean[:, None]) * fall) ** 2 @ shares  # what each mode tells of ln r
+    by_gamma, by_gain = -gamma / (2 * r + gamma), (r + gamma) / (2 * r + gamma)  # of ln r, by ln γ and by ln a
+    # The determinant as a sum of squares: alike modes lose no digits in it.
+    apart = np.outer(by_gamma, by_gain) - np.outer(by_gain, by_gamma)
+    determinant = float(weight @ apart**2 @ weight) / 2
+    told = float(weight @ by_gain**2)
+    return math.sqrt(told / determinant) if determinant > 1e-300 * told else 1e150

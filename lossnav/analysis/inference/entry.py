@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -102,16 +103,21 @@ def infer(
 
 def _one(path: Any, loss: Any, times: Any, asked: Question, stakes: ArrayLike | None) -> Inference | str:
     """Return the inference of one family, or in words how an exact record misses it."""
-    seen = _evidence(path, loss, times, asked, stakes)
-    if isinstance(seen, list):  # of several extremals that fit, the one that is the optimum from its start, if any is
-        seen = next((choice for choice in seen if len(seen) == 1 or _cheapest(choice, choice.likelihood.x)), seen[0])
+    again = partial(_evidence, path, loss, times, asked, stakes)
+    seen = again()
     fit = _fit(seen, asked)
     if asked.noise == 0 and fit.residual > _ROUNDED * seen.floor:
         return f"the best of {asked.family.name!r} misses path by {fit.residual:.2g}"
-    return _answer(seen, fit, asked)
+    return replace(_answer(seen, fit, asked), again=again)
 
 
-def _evidence(path: Any, loss: Any, times: Any, asked: Question, stakes: ArrayLike | None) -> Evidence | list[Evidence]:
+def _evidence(path: Any, loss: Any, times: Any, asked: Question, stakes: ArrayLike | None) -> Evidence:
+    """Return what a record says; of several extremals that fit, the one that is the optimum from its start, if any."""
+    seen = _candidates(path, loss, times, asked, stakes)
+    return next((choice for choice in seen if len(seen) == 1 or _cheapest(choice, choice.likelihood.x)), seen[0])
+
+
+def _candidates(path: Any, loss: Any, times: Any, asked: Question, stakes: ArrayLike | None) -> list[Evidence]:
     name = asked.family.name
     records = path if isinstance(path, list) and path and not np.isscalar(path[0]) and _several(path) else [path]
     shares = _checks.positives("known['k']", np.ones(len(records)) if stakes is None else stakes, shape=(len(records),))
@@ -121,7 +127,7 @@ def _evidence(path: Any, loss: Any, times: Any, asked: Question, stakes: ArrayLi
         if name in ("+metric", "+rotation", "deadline"):
             raise ValueError(f"family = {name!r} needs a path: rates do not tell it")
         scaled = [(k * np.asarray(record.h), record.r, record.error) for k, record in zip(shares, records, strict=True)]
-        return evidence.of_rates(Rates(*map(np.concatenate, zip(*scaled, strict=True))), asked)
+        return [evidence.of_rates(Rates(*map(np.concatenate, zip(*scaled, strict=True))), asked)]
     if isinstance(path, Curve):
         if path.speed is None:
             raise ValueError("path is a loss curve alone, which says rates only (path.rates): for every gamma there is "
@@ -129,7 +135,7 @@ def _evidence(path: Any, loss: Any, times: Any, asked: Question, stakes: ArrayLi
                              "infer.Rates(h, path.rates(len(h)))")  # fmt: skip
         if name != "planner":
             raise ValueError(f"family = {name!r} cannot be told from a loss curve and its speed, only 'planner'")
-        return evidence.of_curve(path, asked)
+        return [evidence.of_curve(path, asked)]
     if loss is None:
         raise ValueError("loss is None, but what a path assumes is told only by the loss that it was for")
     recordings: list[Recording] = []
@@ -145,7 +151,7 @@ def _evidence(path: Any, loss: Any, times: Any, asked: Question, stakes: ArrayLi
     if not isinstance(landscape, Quadratic):
         return evidence.of_extremals(recordings, landscape, asked)
     of_paths = evidence.of_metric if isinstance(asked.family, Measured) else evidence.of_modes
-    return of_paths(recordings, landscape, asked)
+    return [of_paths(recordings, landscape, asked)]
 
 
 def _known(family: Planner, known: Mapping[str, Any]) -> dict[str, float]:
@@ -215,9 +221,13 @@ def _answer(seen: Evidence, fit: Fit, asked: Question) -> Inference:
     quantities = {name: Quantity.around(family, name, scale, best[name]) for name in family.names}
     margin = np.where(likelihood.high - likelihood.low <= 1, 0.2, 0.0)  # an edge is no lack of rank
     inside = np.clip(likelihood.x, likelihood.low + margin, likelihood.high - margin)
+    pinned, places = inside != likelihood.x, [inside]
+    if pinned.any():  # and where the others follow: what is not told is a way along which the fit stays as good
+        followed, _ = likelihood.fit(inside, lambda x: np.append(likelihood.held(x), (x - inside)[pinned]))
+        places += [followed] if np.all(np.isfinite(followed)) else []
     free = [name for name in family.names if name not in asked.known]
     # Lost is what has no rank at the best fit, or an interval over its whole range.
-    lost = [name for name in free if likelihood.blind(inside, quantities[name])]
+    lost = [name for name in free if any(likelihood.blind(place, quantities[name]) for place in places)]
     estimates: dict[str, Estimate] = {}
     for name in [name for name in free if name not in lost]:
         ends = likelihood.interval(quantities[name])
@@ -244,7 +254,7 @@ def _answer(seen: Evidence, fit: Fit, asked: Question) -> Inference:
     # The score, of noise that is known or estimated from what is left.
     count = likelihood.count if noise is not None or seen.series is None else likelihood.spare
     logl = (-likelihood.cost / (2 * likelihood.unit) if likelihood.noisy
-            else -likelihood.count / 2 * math.log(max(likelihood.cost, 1e-300)))  # fmt: skip
+            else -likelihood.count * (math.log(max(likelihood.cost, 1e-300)) / 2 + math.log(seen.unit)))  # fmt: skip
     parameters = likelihood.parameters
     score = {"logL": logl, "parameters": float(parameters), "bic": parameters * math.log(max(count, 2)) - 2 * logl,
              "p_value": fit.p_value}  # fmt: skip
@@ -262,6 +272,9 @@ def _warnings(seen: Evidence, noise: float | None) -> tuple[str, ...]:
     if seen.rates is not None and seen.step * np.max(np.asarray(seen.rates.r)) > 0.3:
         warnings.append("the fastest mode moves by more than .3 of itself between times: where these are a learner's "
                         "own steps, h·m/(1 − m) against the factor m is the exact line (book: I12)")  # fmt: skip
+    if seen.blur > 3 * seen.unit * math.sqrt(likelihood.unit) and noise != 0:
+        warnings.append("the speed changes so much between times that its integral is wrong by more than the noise: "
+                        "intervals leave that out, so look more often at the beginning")  # fmt: skip
     return tuple(warnings)
 
 

@@ -108,7 +108,13 @@ class Likelihood:
             away = held(x)
             if not len(away) or np.max(np.abs(away)) < 1e-14:
                 return x
-            x = np.clip(x - np.linalg.pinv(self._differences(held, x)) @ away, self.low, self.high)
+            derivatives = self._differences(held, x)
+            if not np.all(np.isfinite(derivatives)):  # a quantity may not exist everywhere
+                return np.full_like(x, np.nan)
+            move = -np.linalg.pinv(derivatives) @ away
+            # A coordinate at a bound cannot go on: the others have to.
+            derivatives[:, ((x <= self.low) & (move < 0)) | ((x >= self.high) & (move > 0))] = 0.0
+            x = np.clip(x - np.linalg.pinv(derivatives) @ away, self.low, self.high)
         return x if np.max(np.abs(away)) < 1e-9 else np.full_like(x, np.nan)
 
     def _ways(self, held: Residual, x: Array) -> Array:

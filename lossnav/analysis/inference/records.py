@@ -86,6 +86,7 @@ class Curve:
             ValueError: ``count`` is out of range, or asks for more than the curve has points for.
         """
         t, loss = np.asarray(self.t), np.asarray(self.L)
+        loss = (loss - loss[-1]) / (float(np.ptp(loss)) or 1.0)  # rates have no unit of it
         number = _checks.whole("count", count, low=1, high=(len(t) - 2) // 2)  # two numbers each, and L∞
         span = t[-1] - t[0]
 

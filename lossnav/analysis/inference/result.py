@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from lossnav import _checks
 from lossnav._checks import Array
 from lossnav._shown import Shown, by_coordinate
+from lossnav.analysis.inference.evidence import Evidence
 from lossnav.analysis.inference.families import Values
 from lossnav.analysis.inference.records import Rates
 from lossnav.problem.losses import Loss
@@ -85,12 +86,13 @@ class Inference(Shown):
         unidentified: what is not.
         fit: of the best member.
         score: logarithm of the likelihood and of what BIC needs: "logL", "parameters", "bic", "p_value".
-        members: values that are not excluded, along the interval of γ: what ``predict`` spreads over.
+        members: values that are not excluded, along the interval of γ; the best first.
         rates: of single modes, where the record has such.
         record: times, shape (N,), places and fitted places, (N, D); None for rates.
         warnings: what limits the answer.
         rule: what a recorded optimizer was read as, in words.
         law, loss: the family's equations, and the landscape; others: the inferences of the other families of a list.
+        again: makes the record's evidence once more, for ``predict``.
     """
 
     _drawing: ClassVar[str] = "inference"
@@ -108,6 +110,7 @@ class Inference(Shown):
     law: Any = None
     loss: Loss | None = None
     others: tuple[Inference, ...] = field(default=(), repr=False)
+    again: Callable[[], Evidence] | None = field(default=None, repr=False)
 
     def objective(self) -> Objective:
         """Return the problem at the estimates, with k = 1 and η = a.
@@ -134,6 +137,8 @@ class Inference(Shown):
     ) -> Array:  # fmt: skip
         """Return lowest and highest of what assumptions that are not excluded predict, shape (2, M).
 
+        Each number has an interval of its own, by the profile likelihood at the level of the estimates.
+
         Args:
             stakes: κ > 0: the rates of the modes that were seen if the loss counts κ times as much.
             announced: t₁ > 0: how far each mode has gone when a move of its minimum comes that was known for a time t₁,
@@ -149,20 +154,44 @@ class Inference(Shown):
                      if value is not None}  # fmt: skip
         if len(arguments) != 1:
             raise ValueError("give exactly one of stakes, announced, deadline and start")
-        if self.law is None or not self.members or (self.family != "planner" and "stakes" not in arguments):
+        says = self.family == "planner" or ("stakes" in arguments and self.family != "deadline")
+        if self.law is None or self.again is None or not says:
             raise ValueError(f"family = {self.family!r} does not say what follows from {next(iter(arguments))}")
         if start is not None:
             if self.loss is None:
                 raise ValueError("start is given, but the record has no loss")
-            begin, law = _checks.array("start", start, shape=(self.loss.dim,)), self.law
-            objectives = [law.objective(values) for values in self.members if math.isfinite(values["a"])]
-            predictions = np.array([optimal_velocity(objective, self.loss, begin) for objective in objectives])
-            return np.stack([predictions.min(axis=0), predictions.max(axis=0)])
+            begin = _checks.array("start", start, shape=(self.loss.dim,))
+            return self._spread(lambda values: self._velocity(begin, values))
         if self.rates is None:
             raise ValueError(f"{next(iter(arguments))} is given, but no single modes were seen")
         name, number = next((name, _checks.positive(name, value)) for name, value in arguments.items())
-        predictions = np.array([self._mode(name, number, values) for values in self.members])
-        return np.stack([predictions.min(axis=0), predictions.max(axis=0)])
+        return self._spread(lambda values: self._mode(name, number, values))
+
+    def _spread(self, predicted: Callable[[Values], Array]) -> Array:
+        """Return the ends of the profile intervals of what is predicted, shape (2, M)."""
+        assert self.again is not None
+        seen = self.again()
+        best = predicted(seen.family.values(seen.likelihood.x, seen.scale))
+        if not np.all(np.isfinite(best)):
+            raise ValueError("at these stakes a mode swings, so that it has no rate")
+
+        def ends(index: int) -> list[float]:
+            size = abs(float(best[index])) or 1.0
+
+            def place(x: Array) -> float:
+                number = float(predicted(seen.family.values(x, seen.scale))[index])
+                return 0.5 + math.atan(number / size) / math.pi
+
+            return [size * math.tan(math.pi * (end - 0.5)) for end in seen.likelihood.interval(place)]
+
+        return np.transpose([ends(index) for index in range(len(best))])
+
+    def _velocity(self, start: Array, values: Values) -> Array:
+        """Return the velocity at a place; without a finite a it is gradient descent's."""
+        assert self.law is not None and self.loss is not None
+        if math.isfinite(values["a"]):
+            return optimal_velocity(self.law.objective(values), self.loss, start)
+        return -self.loss.gradient(start) / values["B"]
 
     def _mode(self, name: str, number: float, values: Values) -> Array:
         assert self.law is not None and self.rates is not None

@@ -178,3 +178,13 @@ def test_a_fraction_has_no_unit_and_no_origin(unit, shift):
     bends = 1 / np.cosh([-0.2, 0.3]) ** 2 * [1.0, -0.3]
     exact = (bends[0] - bends[1]) ** 2 / 2 / (2 + bends @ bends)
     assert float(found) == pytest.approx(exact, abs=1e-8) and found.error < 1e-7
+
+
+def test_a_period_that_fits_into_the_point_hides_nothing():
+    def field(theta):
+        turned = np.stack([-theta[..., 1], theta[..., 0]], axis=-1)
+        return -(2 * theta + 20 * np.pi * np.sin(2 * np.pi * theta)) + 5 * turned
+
+    for place in ([1.0, 1.0], [2.0, -1.0], [0.0, 1.0], [10.0, 5.0]):
+        fraction = non_gradient_fraction(field, points=place)
+        assert float(fraction) == pytest.approx(25 / (25 + (2 + 40 * np.pi**2) ** 2), rel=1e-6)

@@ -460,6 +460,74 @@ def test_predictions_hold_what_the_truth_does():
     assert np.all(low <= gain) and np.all(gain <= high)
 
 
+def test_each_prediction_has_an_interval_of_its_own():
+    """Rates that are seen are told by themselves, however well γ is: nominal coverage, and width where γ is known."""
+    h, runs = np.array([1.0, 4.0, 16.0, 100.0]), 60
+    truth, hits = np.sqrt(1 + h) - 1, np.zeros(4)
+    for seed in range(runs):
+        rates = ln.infer.Rates(h, truth * (1 + 0.01 * np.random.default_rng(seed).normal(size=4)), 0.01 * truth)
+        low, high = ln.infer(rates).predict(stakes=1.0)
+        hits += (low <= truth) & (truth <= high)
+    assert np.all(scipy.stats.binom.cdf(hits, runs, 0.95) > 1e-3)
+    for options in ({"known": {"gamma": 2.0}}, {"family": "hyperbolic"}, {"family": "memory"}):
+        low, high = ln.infer(rates, **options).predict(stakes=1.0)
+        assert np.all(high > 1.005 * low)
+
+
+def test_a_prediction_of_gradient_descent_is_its_own():
+    loss, t = bowl(1.0, 100.0), np.linspace(0, 5, 60)
+    path = np.exp(-np.outer(t, [0.05, 5.0])) + 0.01 * np.random.default_rng(0).normal(size=(60, 2))
+    for known in ({}, {"gamma": math.inf}):
+        inference = ln.infer(path, loss, times=t, noise=0.01, known=known)
+        low, high = inference.predict(start=[1.0, 1.0])
+        assert (
+            math.isinf(inference.members[0]["gamma"]) and np.all(low < [-0.05, -5.0]) and np.all(high > [-0.05, -4.9])
+        )
+
+
+def test_what_has_no_rate_is_not_predicted():
+    rates = ln.infer.Rates([1.0, 3.0], [2 - math.sqrt(3), 1.0], 1e-3)
+    with pytest.raises(ValueError, match="a mode swings"):
+        ln.infer(rates, family="memory").predict(stakes=4.0)
+    loss, t = bowl(1.0, 9.0), np.linspace(0, 0.95, 60)
+    path = ln.solve(ln.Objective(gamma=0.5, horizon=1.0), loss, [1.0, 1.0])(t)
+    with pytest.raises(ValueError, match="family = 'deadline' does not say what follows from stakes"):
+        ln.infer(path, loss, times=t, family="deadline", noise=1e-4).predict(stakes=4.0)
+
+
+@pytest.mark.parametrize("start", [[1.0, 0.0], [1.0, 1.0]])
+def test_a_family_never_fits_better_than_one_that_holds_it(start):
+    """Also where the noise is estimated, and modes are not the axes."""
+    axes = np.array([[1, 1], [-1, 1]]) / math.sqrt(2)
+    loss, t = ln.losses.Quadratic(axes.T @ np.diag([1.0, 6.0]) @ axes, minimum=[0.0, 0.0]), np.linspace(0, 4, 60)
+    path = ln.solve(ln.Objective(gamma=1.5), loss, start)(t)
+    record = path + 0.02 * np.random.default_rng(0).normal(size=path.shape)
+    found = ln.infer(record, loss, times=t, family=["planner", "+metric"])
+    score = {row["family"]: row["logL"] for row in found.compare()}
+    assert found.family == "planner" and -0.1 < score["+metric"] - score["planner"] < 3
+
+
+@pytest.mark.parametrize("unit", [1e-8, 1e6, 1e8])
+def test_designs_and_rates_of_a_curve_have_no_unit(unit):
+    for h in ([1.0, 100.0], [1.0, 1.01]):
+        one, other = (ln.infer.design(h, 4.0 * s, 0.05, a=s * s) for s in (1.0, unit))
+        np.testing.assert_allclose(other.samples, one.samples, rtol=1e-3)
+        np.testing.assert_allclose(other.times * unit, one.times, rtol=1e-3)
+    t = np.linspace(0, 5, 60)
+    curve = np.exp(-t) + 0.7 * np.exp(-8 * t) + 0.1
+    np.testing.assert_allclose(ln.infer.Curve(t / unit, unit * curve).rates(2) / unit, [0.5, 4.0], rtol=1e-6)
+
+
+@pytest.mark.parametrize(("count", "warned"), [(60, True), (200, False)])
+def test_a_curve_whose_integral_is_not_known_says_so(count, warned):
+    h, t = np.array([1.0, 9.0, 100.0]), np.linspace(0, 5, count)
+    r = np.sqrt(0.25 + h) - 0.5
+    x = np.exp(-np.outer(t, r))
+    loss = x**2 @ h / 2 + 0.01 * np.random.default_rng(0).normal(size=count)
+    inference = ln.infer(ln.infer.Curve(t, loss, speed=np.sqrt((r * x) ** 2 @ np.ones(3))))
+    assert any("integral" in warning for warning in inference.warnings) == warned
+
+
 def test_i5_the_share_before_an_announced_change_is_that_of_the_minimum_of_j():
     switch = ln.task.Phases([(0.0, bowl(1.0)), (1.5, bowl(1.0, minimum=[1.0]))])
     gone = ln.solve(ln.Objective(gamma=2.0, eta=3.0), switch, [0.0])(1.5)[0]
