@@ -24,6 +24,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from lossnav._checks import whole
 from lossnav.cli.train import add_places
 from lossnav.cli.values import pair, table
 from lossnav.lab.experiment import DATA, MODELS, Experiment, make_model, own
@@ -150,14 +151,13 @@ def checkpoint(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     state = next((content[key] for key in ("model", "state_dict", "model_state_dict") if key in content), content)
     groups = content.get("optimizer", {}).get("param_groups", []) if isinstance(content.get("optimizer"), dict) else []
     group = groups[0] if len(groups) == 1 else {}
-    known = {name: group.get(key) for name, key in {"eta": "lr", "decay": "weight_decay", "eps": "eps"}.items()}
-    known = {name: value for name, value in known.items() if value is not None}
-    if "decoupled_weight_decay" in group:  # torch's Adam and AdamW
-        known["beta"], known["second"] = group["betas"]
-        if group["weight_decay"] and not group["decoupled_weight_decay"]:
-            del known["decay"]  # Adam divides it by √V: it is no λ
-    elif "momentum" in group:
-        known["beta"] = group["momentum"]
+    known: dict[str, Any] = {}  # of other rules nothing: their rate is no η
+    if group.get("amsgrad") is False and "decoupled_weight_decay" in group:  # torch's Adam and AdamW
+        known = {"eta": group["lr"], "eps": group["eps"], "beta": group["betas"][0], "second": group["betas"][1]}
+        if group["decoupled_weight_decay"] or not group["weight_decay"]:  # Adam divides it by √V: it is no λ
+            known["decay"] = group["weight_decay"]
+    elif group.get("nesterov") is False:  # torch's SGD; RMSprop has a momentum, too
+        known = {"eta": group["lr"], "beta": group["momentum"], "decay": group["weight_decay"]}
     history = content.get("history")
     if isinstance(history, dict) and isinstance(history.get("settings"), dict):
         known["batch"] = history["settings"].get("batch_size")
@@ -173,12 +173,17 @@ def _data(parsed: argparse.Namespace) -> tuple[Any, Any]:
         dataset = own.call("data", parsed.data, {})
         if not isinstance(dataset, data.Dataset):
             inputs, targets = own.pairs(parsed.data, dataset)
-            return (inputs[: parsed.train_size], targets[: parsed.train_size]), None
+            size = _size(parsed, len(inputs))
+            return (inputs[:size], targets[:size]), None
     else:
         dataset = load_data(parsed.data, parsed.root, not parsed.no_download)
-    if parsed.train_size is not None:
-        dataset = dataset.head(parsed.train_size, len(dataset.test))
+    dataset = dataset.head(_size(parsed, len(dataset.train)), len(dataset.test))
     return dataset.train.batch(slice(None)), dataset
+
+
+def _size(parsed: argparse.Namespace, most: int) -> int:
+    """Return how many examples are taken of so many."""
+    return most if parsed.train_size is None else whole("--train-size", parsed.train_size, low=1, high=most)
 
 
 def _model(parsed: argparse.Namespace, dataset: Any) -> Any:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import io
-import os
 import sys
 import traceback
 from collections.abc import Sequence
@@ -13,6 +12,7 @@ from contextlib import suppress
 from lossnav import __version__, _extras
 from lossnav._checks import NoMinimiser, NotConverged
 from lossnav.cli import analyse, solve, sweep, train
+from lossnav.cli.output import write_no_more
 
 _COMMANDS = (train, sweep, solve, analyse)
 _EPILOG = """\
@@ -62,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return _fail("interrupted", INTERRUPTED, debug)
     except BrokenPipeError:  # the reader of a pipe has seen enough
-        _write_no_more()
+        write_no_more(sys.stdout)
         return code
     except (NotConverged, NoMinimiser) as error:
         return _fail(str(error), NO_RESULT, debug)
@@ -72,7 +72,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _fail(_extras.advice(str(error.name)), FAILED, debug)
     except Exception as error:
         if isinstance(error, OSError) and error.filename is None:  # perhaps stdout's, on a full disk
-            _write_no_more()
+            write_no_more(sys.stdout)
         text = str(error) if isinstance(error, (OSError, RuntimeError)) and str(error) else repr(error)
         return _fail(text, FAILED, debug)
 
@@ -82,12 +82,6 @@ def _prepare_streams() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-
-
-def _write_no_more() -> None:
-    """Send what is still to be written to stdout nowhere, so that Python does not complain when it leaves."""
-    with suppress(OSError):  # a stream that has no descriptor has no complaint either
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _fail(message: str, code: int, debug: bool) -> int:

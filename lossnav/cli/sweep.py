@@ -20,6 +20,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from lossnav.cli.output import say
 from lossnav.cli.train import add_places, add_settings, settings
 from lossnav.cli.values import table, value
 from lossnav.lab.experiment import Experiment
@@ -66,12 +67,12 @@ def run(parsed: argparse.Namespace) -> int:
             bar.update()
             if not result.before:
                 bar.clear()
-                print(_line(result, varying), flush=True, file=sys.stderr if result.error else sys.stdout)
+                say(_line(result, varying), sys.stderr if result.error else None)
     before, failed = (sum(map(bool, flags)) for flags in zip(*((r.before, r.error) for r in finished), strict=True))
-    print(f"{len(finished) - before - failed} runs now, {before} before, {failed} failed -> {parsed.output}\n")
+    say(f"{len(finished) - before - failed} runs now, {before} before, {failed} failed -> {parsed.output}\n")
     if len(finished) > failed:
         what = "test accuracy" if all(experiment.stream == "iid" for experiment in wanted) else "accuracy or score"
-        print(_table(sweep.summarise(finished), [name for name in varying if name != "seed"], what))
+        say(_table(sweep.summarise(finished), [name for name in varying if name != "seed"], what))
     return 1 if failed else 0
 
 

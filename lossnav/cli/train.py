@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import Any
 
 from lossnav._writing import check_place
+from lossnav.cli.output import say
 from lossnav.cli.values import number_or_none, pair, value
 from lossnav.lab.experiment import DATA, LOSSES, MODELS, OPTIMIZERS, STREAMS, Experiment
 
@@ -115,10 +116,10 @@ def run(parsed: argparse.Namespace) -> int:
     if together and os.environ["RANK"] != "0":
         return 0
     if parsed.output is not None:
-        records.save(parsed.output, record)  # before anything is printed, which may fail
-    print(summary(record))
+        records.save(parsed.output, record)
+    say(summary(record))
     if parsed.output is not None:
-        print(f"record         {parsed.output}")
+        say(f"record         {parsed.output}")
     if experiment.tasks is not None:
         broken = [str(result["seed"]) for result in record.results if not result["finite"]]
         where = f"of the seeds {', '.join(broken)}" if broken else None

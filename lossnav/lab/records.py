@@ -94,8 +94,9 @@ def new(
             raise ValueError(f"{name} = '', but it must say something")
     for name, entries in (("config", config), ("data", data)):
         instance(name, entries, dict, "a dictionary")
-    for index, seed in enumerate(sequence("seeds", seeds, "whole numbers")):
-        check_seed(f"seeds[{index}]", seed)
+    seeds = [
+        check_seed(f"seeds[{index}]", seed) for index, seed in enumerate(sequence("seeds", seeds, "whole numbers"))
+    ]
     finite("duration", duration, low=0.0)
     return Record(command, config, seeds, data, results, round(duration, 1), device, revision(), versions())
 
@@ -113,7 +114,7 @@ def save(path: str | os.PathLike[str], record: Record) -> None:
     check_path("path", path)
     instance("record", record, Record, "a records.Record")
     target = Path(path)
-    content = asdict(record)
+    content = json.loads(json.dumps(asdict(record), allow_nan=False))  # as it will be read: names are strings there
     document = {"format": _FORMAT, "sha256": _digest(content), **content}
     text = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     with replacing(target) as stream:

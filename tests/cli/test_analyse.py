@@ -86,6 +86,8 @@ def folder(tmp_path_factory):
                 rule.step()
         checkpoint = {"model": model.state_dict(), "optimizer": rule.state_dict()}
         torch.save(checkpoint if name == "network" else model.state_dict(), place / f"{name}.pt")
+    other = torch.optim.RMSprop(mine.network().parameters(), lr=0.01, momentum=0.9, weight_decay=0.1)
+    torch.save({"model": mine.network().state_dict(), "optimizer": other.state_dict()}, place / "rmsprop.pt")
     torch.save(model, place / "whole.pt")
     yield place
     sys.path.remove(str(place))
@@ -165,6 +167,9 @@ def test_a_table_for_people_and_a_network_with_batch_normalisation(folder):
         (f"network.pt --model mine_analysed:normalised {DATA}", 2, "does not fit --model"),
         (f"whole.pt --model mine_analysed:normalised {DATA}", 2, "save model.state_dict()"),
         (f"none.pt --model mine_analysed:network {DATA}", 1, "none.pt"),
+        (f"{MODEL} {DATA} --train-size=-100", 2, "--train-size = -100, but it must be a whole number >= 1 and <= 800"),
+        (f"{MODEL} {DATA} --train-size 801", 2, "--train-size = 801, but it must be"),
+        (f"rmsprop.pt --model mine_analysed:network {DATA} --batch-size 8", 2, "--eta, --beta, --decay: not given"),
         (f"{MODEL} {DATA} --batch-size 8 --eta 9", 2, "unstable"),
         (f"{MODEL} {DATA} --batch-size 8 --beta 1", 2, "beta = 1.0"),
         (f"network-fresh.pt --model mine_analysed:network {DATA} --eta 0.002 --beta 0.9 --batch-size 64 --decay 0.005 "

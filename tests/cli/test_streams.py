@@ -50,15 +50,21 @@ def test_terminals_that_lack_letters():
     assert done.stderr == "" and done.stdout.count("\n") >= 3 and "\\u03b8" in done.stdout, done
 
 
+UNREAD = (
+    "import io, os, sys\nread, write = os.pipe()\nos.close(read)\nos.dup2(write, 1)\n"
+    "sys.stdout = io.TextIOWrapper(open(1, 'wb', 0, closefd=False), write_through=True)\n"  # as PYTHONUNBUFFERED
+)
+
+
 @pytest.mark.slow
-def test_a_record_is_kept_when_nobody_reads_the_summary(tmp_path):
-    broken = (
-        "import io, os, sys\nread, write = os.pipe()\nos.close(read)\nos.dup2(write, 1)\n"
-        "sys.stdout = io.TextIOWrapper(open(1, 'wb', 0, closefd=False), write_through=True)\n"  # as PYTHONUNBUFFERED
-    )
-    done = fresh.run(broken + fresh.COMMAND, "train", *SMALL.split(), "--quiet", "--output", "run.json", cwd=tmp_path)
+@pytest.mark.parametrize(
+    ("words", "count"), [("train --output runs/run.json", 1), ("sweep --seeds 0,1 --output runs --workers 1", 2)]
+)
+def test_records_are_kept_when_nobody_reads_what_is_said(tmp_path, words, count):
+    done = fresh.run(UNREAD + fresh.COMMAND, *words.split(), *SMALL.split(), "--quiet", cwd=tmp_path)
     assert done.stderr == "" and done.returncode == 0
-    assert records.load(tmp_path / "run.json").results[0]["test_accuracy"]
+    kept = [records.load(path) for path in (tmp_path / "runs").glob("*.json")]
+    assert len(kept) == count and all(record.results[0]["test_accuracy"] for record in kept)
 
 
 def test_an_output_that_cannot_be_written_is_named_before_the_work(tmp_path, monkeypatch, capsys):

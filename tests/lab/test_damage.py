@@ -187,7 +187,7 @@ class Evil:
 
 
 @pytest.mark.parametrize(("content", "why"), [
-    ({"format": 3, "model": Evil()}, "nothing in it is executed"), ({"format": 99}, "has the format 99, and this"),
+    ({"format": 4, "model": Evil()}, "nothing in it is executed"), ({"format": 99}, "has the format 99, and this"),
     ({"a": 1}, "has the format None"), ([1], "has the format list"),
 ])  # fmt: skip
 def test_a_whole_file_of_something_else_is_refused_and_nothing_in_it_runs(tmp_path, monkeypatch, content, why):

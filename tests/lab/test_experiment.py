@@ -7,6 +7,7 @@ import math
 import shlex
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from lossnav import data, experiment, models, optim, records, training
@@ -44,6 +45,8 @@ def test_keys_tell_experiments_apart():
         Experiment(model_options={"hidden": [4]}), Experiment(clip=None), *CASES,
     ]  # fmt: skip
     assert len({case.key() for case in cases}) == len(cases)
+    numbers = Experiment(lr=1, clip=np.float32(1), seed=np.int64(1), epochs=np.int32(2))
+    assert numbers.key() == Experiment(lr=1.0, clip=1.0, seed=1, epochs=2).key()
     assert Experiment(options={"a": 1, "b": 2}).key() == Experiment(options={"b": 2, "a": 1}).key()
 
 

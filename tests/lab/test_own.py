@@ -18,6 +18,9 @@ from torch import nn
 def network(width=6):
     return nn.Sequential(nn.Linear(5, width), nn.Tanh(), nn.Linear(width, 3))
 
+def dropping():
+    return nn.Sequential(nn.Linear(5, 6), nn.Dropout(0.5), nn.Linear(6, 3))
+
 def examples():
     x = torch.randn(200, 5, generator=torch.Generator().manual_seed(0))
     return x, x[:, :3].argmax(1)
@@ -28,6 +31,9 @@ def rows():
 def targets():
     x, _ = examples()
     return x, x
+
+def wrong():
+    return len(3)
 
 number = 3
 """
@@ -62,6 +68,17 @@ def test_train_sweep_and_analyse_take_them(folder, capsys):
     assert main([*analyse, "width=8"]) == 2
     error = capsys.readouterr().err
     assert "run of Adagrad" in error and "--eta, --beta" in error and error.count("\n") == 1
+
+
+def test_the_seed_fixes_a_network_with_dropout_and_torch_s_own_generator_stays(folder):
+    dropping = Experiment(data="mine_own:examples", model="mine_own:dropping", optimizer="sgd", lr=0.1)
+    curves = []
+    for disturbance in (1, 2):
+        torch.manual_seed(disturbance)
+        curves.append(experiment.run(dropping).results[0]["train_loss"])
+        drawn = torch.rand(3)
+        assert torch.equal(drawn, torch.rand(3, generator=torch.Generator().manual_seed(disturbance)))
+    assert curves[0] == curves[1]
 
 
 def test_a_rule_is_derived_of_what_is_assumed():
@@ -99,3 +116,8 @@ def test_a_rule_is_derived_of_what_is_assumed():
 def test_what_is_not_there_or_is_something_else_is_named(folder, values, message):
     with pytest.raises(ValueError, match=message):
         experiment.run(Experiment.of({"data": "digits", "train_size": 50, "test_size": 20, **values}))
+
+
+def test_a_type_error_of_the_user_s_own_is_told_as_it_is(folder):
+    with pytest.raises(TypeError, match="object of type 'int' has no len"):
+        experiment.run(Experiment(data="digits", model="mine_own:wrong"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import subprocess
 
 import pytest
 import reproduce
@@ -44,6 +45,36 @@ def test_numbers_are_compared_and_clocks_are_not():
     gaps = {place: reproduce.apart(a, b) for place, a, b in reproduce.pairs(old, changed)}
     assert gaps["loss[2]"] == pytest.approx(0.2)
     assert gaps["name"] == gaps["more"] == float("inf")
+
+
+def outcome(results, **new):
+    old = records.new(command="x", config={}, seeds=[0], data={"label": "x"}, results=results, duration=1, device="a")
+    return reproduce.Outcome(old, dataclasses.replace(old, device="b", results=[{**results[0], **new}])).line()
+
+
+def test_median_and_maximum_are_of_measured_numbers_alone():
+    row = {"rule": "sgd", "lr": 0.1, "seed": 0, "precision": "float32", "loss": [1.0, 2.0, 4.0]}
+    line = outcome([row], precision="bfloat16", loss=[1.25, 2.0, 5.0])
+    assert "| another machine | 3 | 0.2, at most 0.2 (`[0].loss[2]`) |" in line
+    assert "| DIFFERS | 3 |  and not in numbers alone (`[0].rule`) |" in outcome([row], rule="adam")
+    assert "| DIFFERS | 3 |" in outcome([row], lr=0.2) and "at most inf" in outcome([row], loss=[1.0, None, 4.0])
+
+
+def test_runs_of_other_code_are_not_used_again(monkeypatch, tmp_path):
+    monkeypatch.setattr(reproduce, "FOLDER", tmp_path)
+    for revision, status, name in (
+        ("a1", "", "a1"),
+        ("b2", "", "b2"),
+        ("b2", " M x", "changes"),
+        ("unknown", "", "changes"),
+    ):
+        monkeypatch.setattr(records, "revision", lambda revision=revision: revision)
+        said = subprocess.CompletedProcess([], 0, status)
+        monkeypatch.setattr(reproduce.subprocess, "run", lambda *_, said=said, **__: said)
+        folder = reproduce.kept()
+        assert folder == tmp_path / "runs" / name and not folder.exists()
+        folder.mkdir(parents=True)
+        assert reproduce.kept().exists() == (name != "changes")
 
 
 def test_the_shortest_are_taken_as_far_as_the_hours_last():

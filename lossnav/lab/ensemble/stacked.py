@@ -18,6 +18,7 @@ from torch.nn.functional import cross_entropy, mse_loss
 from lossnav._checks import function, instance, positive, sequence, whole
 from lossnav._tensors import modules
 from lossnav._tensors import tensor as check_tensor
+from lossnav.lab.training.identity import told
 
 Loss = Callable[[Tensor, Tensor], Tensor]
 """From outputs (B, …) and targets (B, …) to the mean loss of a batch, a 0-dim tensor."""
@@ -134,7 +135,7 @@ class Ensemble(nn.Module):
             # every place is named below, once, so that there is nothing to tie
             return functional_call(self.stacked, tensors, (x,), tie_weights=False)
 
-        return cast(Tensor, vmap(one, randomness="different")(_places(self.stacked), x))
+        return cast(Tensor, vmap(one, randomness="different")(places(self.stacked), x))
 
     def losses(self, x: Tensor, y: Tensor, loss: Loss = cross_entropy) -> Tensor:
         """Return the members' losses (S,), each the mean over its own batch; ``losses.sum().backward()`` trains all.
@@ -167,10 +168,11 @@ class Ensemble(nn.Module):
     def member(self, index: int) -> nn.Module:
         """Return a copy of one member as the plain module it was made from, in the ensemble's present state."""
         index = whole("index", index, low=0, high=self.size - 1)
-        state = self.stacked.state_dict()
+        stacks = places(self.stacked)
         plain: nn.Module = copy.deepcopy(self.__dict__["_plain"]).to(next(self.parameters()).device)
-        for name, tensor in plain.state_dict(keep_vars=True).items():
-            tensor.data = state[name][index].clone()  # and not load_state_dict(assign=True), which unties weights
+        for name, tensor in places(plain).items():
+            # and not load_state_dict(assign=True), which unties weights and knows no buffers that are not kept
+            tensor.data = stacks[name].detach()[index].clone()
         return plain.train(self.training)
 
     def finite_members(self) -> Tensor:
@@ -222,12 +224,12 @@ def _check_alike(models: Sequence[nn.Module]) -> None:
 
 
 def _signature(model: nn.Module) -> list[tuple[Any, ...]]:
-    modules = [(name, type(module).__name__, module.extra_repr()) for name, module in model.named_modules()]
+    modules = [(name, type(module).__name__) for name, module in model.named_modules()]
+    settings = [(name, key, str(x)) for name, module in model.named_modules() for key, x in told(module).items()]
     tensors = [
-        (name, tuple(t.shape), str(t.dtype), str(t.device), t.requires_grad)
-        for name, t in model.state_dict(keep_vars=True).items()
+        (name, tuple(t.shape), str(t.dtype), str(t.device), t.requires_grad) for name, t in places(model).items()
     ]
-    return [*modules, *tensors]
+    return [*modules, *settings, *tensors]
 
 
 def _is_mlp(model: nn.Module) -> bool:
@@ -271,7 +273,7 @@ def _stack_any(models: Sequence[nn.Module]) -> nn.Module:
     return stacked
 
 
-def _places(module: nn.Module) -> dict[str, Tensor]:
+def places(module: nn.Module) -> dict[str, Tensor]:
     """Return all parameters and buffers by the place that holds them, one that is shared by several under each."""
     return {
         f"{prefix}.{name}" if prefix else name: tensor

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from lossnav._tensors import modules
 from lossnav._tensors import optimizer as check_optimizer
 from lossnav.lab.data import Dataset, Split
 from lossnav.lab.ensemble.loop import learn
-from lossnav.lab.ensemble.stacked import Ensemble, Loss, member_losses
+from lossnav.lab.ensemble.stacked import Ensemble, Loss, member_losses, places
 from lossnav.lab.training import History, pick_device
 from lossnav.lab.training.arithmetic import Arithmetic
 
@@ -107,7 +108,8 @@ def train(
         for _ in range(epochs):
             run.epoch(histories)
     for index, model in enumerate(models):
-        model.load_state_dict(ensemble.member(index).state_dict())
+        for tensor, trained in zip(places(model).values(), places(ensemble.member(index)).values(), strict=True):
+            tensor.data.copy_(trained)
     return histories
 
 
@@ -192,7 +194,7 @@ def _append(
     if "diverged" in history.settings:
         return
     good = min(int(torch.isfinite(losses).long().cumprod(0).sum()), broken)
-    if good < len(losses) or broken == good:
+    if good < len(losses) or broken == good or not math.isfinite(tested[0]):
         history.settings["diverged"] = len(history.step_loss) + good
         history.step_loss.extend(losses[: good + (good < broken)].tolist())  # the loss that ended it, if one did
         return

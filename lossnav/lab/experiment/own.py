@@ -56,11 +56,17 @@ def function(setting: str, name: str) -> Callable[..., Any]:
 
 
 def call(setting: str, name: str, options: Mapping[str, Any]) -> Any:
-    """Return what a function of the user's returns for these options."""
+    """Return what a function of the user's returns for these options; what it raises itself is its own error.
+
+    Raises:
+        ValueError: it does not take them.
+    """
+    made = function(setting, name)
     try:
-        return function(setting, name)(**options)
+        inspect.signature(made).bind(**options)
     except TypeError as error:
         raise ValueError(f"{setting} = {name!r} cannot be called so: {error}") from None
+    return made(**options)
 
 
 def model(name: str, options: Mapping[str, Any], seed: int) -> torch.nn.Module:

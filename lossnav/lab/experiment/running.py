@@ -57,6 +57,8 @@ def run(
         ``finite``, whether all weights are at the end, and ``seed``, ``seconds``, ``settings``.
     """
     from lossnav.lab import data, training
+    from lossnav.lab.training.generator import seeded
+    from lossnav.lab.training.team import team
 
     instance("experiment", experiment, Experiment, "an Experiment")
     if root is not None:
@@ -74,19 +76,21 @@ def run(
     if experiment.stream != IID:
         if distributed:
             raise ValueError(f"distributed = True, but a stream of tasks is run by one process: {experiment.stream!r}")
-        return _online(experiment, dataset, place, progress, checkpoint, resume)
+        with seeded(place, experiment.seeds[0]):
+            return _online(experiment, dataset, place, progress, checkpoint, resume)
     dataset = _cut(dataset, experiment)  # type: ignore[arg-type]
     model = make_model(experiment, dataset)
     optimizer = make_optimizer(experiment, model.to(place).parameters())
     diverged = None
     try:
-        history = training.train(
-            model, dataset, optimizer, epochs=experiment.epochs, batch_size=experiment.batch_size,
-            seed=experiment.seeds[0], clip=experiment.clip, device=place, progress=progress,
-            augment=data.CropFlip() if experiment.augment else None, precision=experiment.precision,
-            memory_format=experiment.memory_format, compile=experiment.compile,
-            checkpoint=checkpoint, resume=resume, distributed=distributed,
-        )  # fmt: skip
+        with seeded(place, experiment.seeds[0] + team(distributed).rank):  # processes drop other units each
+            history = training.train(
+                model, dataset, optimizer, epochs=experiment.epochs, batch_size=experiment.batch_size,
+                seed=experiment.seeds[0], clip=experiment.clip, device=place, progress=progress,
+                augment=data.CropFlip() if experiment.augment else None, precision=experiment.precision,
+                memory_format=experiment.memory_format, compile=experiment.compile,
+                checkpoint=checkpoint, resume=resume, distributed=distributed,
+            )  # fmt: skip
     except training.Diverged as error:
         history, diverged = error.history, error.step
     return _record(experiment, dataset, history, diverged, time.perf_counter() - start, place)

@@ -8,10 +8,11 @@ import math
 import shlex
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
-from lossnav._checks import flag, instance, one_of, positive, shown, whole
+from lossnav._checks import check, flag, instance, one_of, positive, shown, whole
 from lossnav.lab.experiment import own
 from lossnav.lab.registry import OPTIMIZERS
 
@@ -103,13 +104,13 @@ class Experiment:
         own.check("optimizer", self.optimizer, OPTIMIZERS)
         one_of("precision", self.precision, ("auto", "float32", "bfloat16"))
         one_of("memory_format", self.memory_format, ("auto", "contiguous", "channels_last"))
-        for name in ("lr", "clip"):
+        for name in ("lr", "clip"):  # 1 and 1.0 are one setting, with one key
             if getattr(self, name) is not None:
-                positive(name, getattr(self, name))
+                check(self, **{name: positive})
         for name in ("epochs", "batch_size", "tasks", "train_size", "test_size", "validation"):
             if getattr(self, name) is not None or name in ("epochs", "batch_size"):
-                whole(name, getattr(self, name), low=1)
-        self._check_seed()
+                check(self, **{name: partial(whole, low=1)})
+        check(self, seed=_seed)
         for name in _MAPPINGS:
             for key in instance(name, getattr(self, name), Mapping, "a mapping from names to values"):
                 instance(f"a name in {name}", key, str, "a string")
@@ -124,15 +125,6 @@ class Experiment:
         if not instance("device", self.device, str, "the name of a device"):
             raise ValueError("device = '', but it must be the name of a device")
         self._check_stream()
-
-    def _check_seed(self) -> None:
-        seeds = self.seed if isinstance(self.seed, tuple) else (self.seed,)
-        if not seeds:
-            raise ValueError("seed = (), but it must be a whole number, or a tuple of some")
-        for seed in seeds:
-            whole("seed", seed, low=0, high=2**63 - 1)  # what a generator takes
-        if len(set(seeds)) < len(seeds):
-            raise ValueError(f"seed = {shown(self.seed)}, but its entries must differ")
 
     def _check_stream(self) -> None:
         """Raise unless the settings are those of one stream: what the other kind alone knows stays at its default."""
@@ -240,6 +232,16 @@ class Experiment:
             elif value != entry.default:
                 words += [flag] if value is True else [flag, "none" if value is None else str(value)]
         return shlex.join(words)
+
+
+def _seed(name: str, value: Any) -> int | tuple[int, ...]:
+    seeds = value if isinstance(value, tuple) else (value,)
+    if not seeds:
+        raise ValueError(f"{name} = (), but it must be a whole number, or a tuple of some")
+    seeds = tuple(whole(name, seed, low=0, high=2**63 - 1) for seed in seeds)  # what a generator takes
+    if len(set(seeds)) < len(seeds):
+        raise ValueError(f"{name} = {shown(value)}, but its entries must differ")
+    return seeds if isinstance(value, tuple) else seeds[0]
 
 
 def digest(settings: Mapping[str, Any]) -> str:

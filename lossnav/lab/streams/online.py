@@ -22,6 +22,7 @@ from lossnav._writing import check_place
 from lossnav.lab.ensemble import Ensemble, Loss, loop
 from lossnav.lab.streams.tasks import Stream
 from lossnav.lab.training import checkpoint as checkpoints
+from lossnav.lab.training import generator as generators
 from lossnav.lab.training.identity import describe
 
 Score = Callable[[Tensor, Tensor], Tensor]
@@ -154,6 +155,7 @@ def run(
             scores[:, :begun] = content["scores"]
             ensemble.load_state_dict(content["ensemble"])
             rule.load_state_dict(content["rule"])
+            generators.restore(device, content["global_generator"])
     start = saved = time.perf_counter()
     with tqdm(total=tasks, initial=begun, disable=not progress, unit="task") as bar:
         for number in range(begun, tasks):
@@ -169,6 +171,7 @@ def run(
                 checkpoints.write(checkpoint, identity, number + 1, {
                     "scores": scores[:, : number + 1].clone(), "seconds": spent + saved - start,
                     "ensemble": ensemble.state_dict(), "rule": rule.state_dict(),
+                    "global_generator": generators.state(device),
                 })  # fmt: skip
     return Online(scores, ensemble.finite_members().cpu(), spent + time.perf_counter() - start)
 

@@ -39,7 +39,7 @@ def run(
 
     A run is kept as ``folder/<key>.json`` the moment it ends, whole or not at all, so a sweep that was interrupted, in
     whatever way, is continued by calling this again. Runs of a worker that died are run again, and one that raises does
-    not stop the others.
+    not stop the others. All runs on data of one name are to have seen the same data.
 
     Args:
         wanted: the experiments; equal ones are run once.
@@ -57,8 +57,8 @@ def run(
 
     Raises:
         ValueError: with ``checkpoints``, two experiments differ by nothing but their epochs.
-        RuntimeError: workers keep dying, the cluster cannot be reached, another sweep is writing to a folder, or a
-            record cannot be written.
+        RuntimeError: workers keep dying, the cluster cannot be reached, another sweep is writing to a folder, a record
+            cannot be written, or the folder has records that were made on other data of the same name.
     """
     for index, experiment in enumerate(sequence("wanted", wanted, "experiments")):
         instance(f"wanted[{index}]", experiment, Experiment, "an Experiment")
@@ -96,14 +96,16 @@ def _run(
     wanted: Sequence[Experiment], folder: Path, workers: int | None, cluster: str | None, attempts: int, how: How
 ) -> Iterator[Finished]:
     with ExitStack() as stack:
-        for place in filter(None, (folder, how.checkpoints)):
+        for place in dict.fromkeys(filter(None, (folder.resolve(), how.checkpoints))):
             stack.enter_context(_alone(place))
         pending: dict[str, Experiment] = {}
+        seen: dict[str, tuple[str, Any]] = {}  # label and digests of the data of each name, of its first record
         for experiment in {e.key(): e for e in wanted}.values():
             record = _recorded(folder, experiment)
             if record is None:
                 pending[experiment.key()] = experiment
             else:
+                _check_data(seen, experiment, record, folder)
                 yield Finished(experiment, record, before=True)
         if not pending:
             return
@@ -113,6 +115,8 @@ def _run(
         jobs = [experiment.settled() for experiment in pending.values()]
         for finished in _survive(jobs, count, client, attempts, how):
             key = finished.experiment.key()
+            if finished.record is not None:
+                _check_data(seen, finished.experiment, finished.record, folder)
             error = finished.error or _keep(folder / f"{key}.json", finished.record)
             yield Finished(pending[key], None if error else finished.record, error)
 
@@ -124,6 +128,16 @@ def _recorded(folder: Path, experiment: Experiment) -> records.Record | None:
         return record if recorded(record).key() == experiment.key() else None
     except (OSError, ValueError):
         return None
+
+
+def _check_data(seen: dict[str, tuple[str, Any]], experiment: Experiment, record: records.Record, folder: Path) -> None:
+    """Raise unless a record was made on the same data as those of this sweep that came before it."""
+    label, digests = record.data["label"], record.data.get("sha256")
+    if (label, digests) != (first := seen.setdefault(experiment.data, (label, digests))):
+        raise RuntimeError(
+            f"data = {experiment.data!r} is {label} of other files in the run {experiment.command()!r} than the "
+            f"{first[0]} of runs before it: name another folder than {folder}"
+        )
 
 
 def _keep(path: Path, record: Any) -> str:

@@ -44,20 +44,22 @@ def grid(
             raise ValueError(f"axes[{name!r}] = {shown(values)}, but it must be a list of values")
     if base is not None:
         instance("base", base, Mapping, "a mapping from settings to values")
+    checked: list[int | tuple[int, ...]] = []
     for index, seed in enumerate(sequence("seeds", seeds, "whole numbers")):
-        for number in seed if isinstance(seed, (list, tuple)) and seed else [seed]:
-            check_seed(f"seeds[{index}]", number, low=0)
-    if not len(seeds):
+        several = isinstance(seed, (list, tuple)) and len(seed) > 0
+        numbers = [check_seed(f"seeds[{index}]", number, low=0) for number in (seed if several else [seed])]
+        checked.append(tuple(numbers) if several else numbers[0])
+    if not checked:
         raise ValueError("seeds is empty, but a sweep needs at least one seed")
     experiments = []
     for values in itertools.product(*axes.values()):
-        for seed in seeds:
+        for seed in checked:
             experiments.append(_combined(base or {}, dict(zip(axes, values, strict=True)), seed))
     return experiments
 
 
-def _combined(base: Mapping[str, Any], point: Mapping[str, Any], seed: int | Sequence[int]) -> Experiment:
-    settings = {**base, "seed": seed if isinstance(seed, int) else tuple(seed)}
+def _combined(base: Mapping[str, Any], point: Mapping[str, Any], seed: int | tuple[int, ...]) -> Experiment:
+    settings = {**base, "seed": seed}
     for name, value in point.items():
         outer, dot, inner = name.partition(".")
         if dot and outer in _NESTED:
@@ -85,7 +87,7 @@ def read_grids(path: str | os.PathLike[str]) -> list[Experiment]:
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise ValueError(f"{path} is not TOML: {error}") from None
     grids, seeds = content.pop("grid", [{}]), content.pop("seeds", [0])
-    if not isinstance(grids, list) or not all(isinstance(entry, dict) for entry in grids):
+    if not isinstance(grids, list) or not grids or not all(isinstance(entry, dict) for entry in grids):
         raise ValueError(f"{path}: grids are tables, written as [[grid]]")
     if not isinstance(seeds, list):
         raise ValueError(f"{path}: seeds = {shown(seeds)}, but it must be a list")

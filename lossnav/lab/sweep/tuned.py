@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -38,7 +39,7 @@ class Comparison:
         tuning_seeds, tuning: seeds on which each of them is tried, and what is changed about it there (fewer tasks, a
             part of the training images to test on …). A tuple of seeds is one run of several networks.
         seeds, judging: fresh seeds on which the best of each rule is judged, and what is changed about it there.
-        score: of a record; None if it diverged, and then the setting is out.
+        score: of a record; None or NaN if it diverged, and then the setting is out.
         lower_is_better: whether the score is an error.
 
     Raises:
@@ -173,7 +174,8 @@ def every(wanted: Sequence[Experiment], folder: str | os.PathLike[str], **how: A
 
 def _mean(scores: Iterable[float | None]) -> float | None:
     values = list(scores)
-    return None if None in values else statistics.fmean(x for x in values if x is not None)
+    sound = [x for x in values if x is not None and not math.isnan(x)]
+    return statistics.fmean(sound) if len(sound) == len(values) else None
 
 
 def _best(name: str, scores: Sequence[float | None], lower_is_better: bool) -> int:

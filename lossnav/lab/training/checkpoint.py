@@ -13,7 +13,7 @@ from lossnav._checks import shown
 from lossnav.lab import archive
 from lossnav.lab.training.identity import differences
 
-_FORMAT = 3
+_FORMAT = 4
 
 
 class CheckpointError(ValueError):
@@ -76,7 +76,7 @@ def read(path: Path, identity: dict[str, Any], length: int, unit: str) -> dict[s
 
     Args:
         path: of the checkpoint.
-        identity: of the run that is about to go on.
+        identity: of the run that is about to go on: that with which it began, or "reached", if the state has it.
         length: how many epochs, or tasks, it is to have.
         unit: what they are called.
 
@@ -97,12 +97,12 @@ def read(path: Path, identity: dict[str, Any], length: int, unit: str) -> dict[s
             f"checkpoint = {str(path)!r} has the format {file_format}, and this version reads format {_FORMAT}: "
             "continue it with the version that wrote it, or delete it to begin again"
         )
-    differing = differences(content["identity"], identity)
+    differing = [] if identity == content.get("reached") else differences(content["identity"], identity)
     if content["done"] > length:
         differing.append(f"{content['done']} {unit} there, {length} here")
     if differing:
         raise CheckpointError(
             f"checkpoint = {str(path)!r} belongs to another run: {'; '.join(differing[:6])}. Continue that run with "
-            "its own settings, name another file, or delete this one"
+            "its own settings and a model and an optimizer made anew, name another file, or delete this one"
         )
     return content

@@ -43,7 +43,8 @@ def in_parallel(function: Callable[[Item], Result], items: Iterable[Item], worke
     Small models gain more from one run a core than from several cores a run; torch lets go of Python's lock in its
     kernels, so threads do (measured: 1.9 × on two cores for the paper's MLP), and a notebook can use them without
     spawning processes. Runs must not share models or generators; ``train`` and ``models`` touch no global state, so
-    the results do not depend on ``workers``.
+    the results do not depend on ``workers``. Those of models with dropout do, whose draws are from torch's generator,
+    which threads share.
 
     Args:
         function: called once an item, in any order.

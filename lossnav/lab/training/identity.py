@@ -21,6 +21,8 @@ from lossnav._checks import shown
 
 _KNOWN = ("lossnav.", "torch.", "numpy.")  # what is named there needs no description of its code
 _OF_TORCH = ("param_groups", "state", "defaults")  # of an optimizer: in its state_dict, or of no consequence
+_OF_ANY_MODULE = vars(nn.Module()).keys()
+_PLAIN = (bool, int, float, str, list, tuple, set, dict, np.generic, np.ndarray, Tensor, torch.dtype)
 
 
 def differences(then: Any, now: Any) -> list[str]:
@@ -46,9 +48,10 @@ def _leaves(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
 def describe(value: Any, above: tuple[int, ...] = ()) -> Any:
     """Return values that JSON can hold, the same for equal settings and other ones for others.
 
-    Tensors are described by dtype, shape and a digest of their bytes, modules by their structure and their tensors,
-    functions by their names and, unless they are of this library, torch or numpy, by their source, where it can be
-    read, and what they close over, optimizers by their state, and other objects by their class and attributes.
+    Tensors are described by dtype, shape and a digest of their bytes, modules by their structure, their tensors and
+    what else they were told, functions by their names and, unless they are of this library, torch or numpy, by their
+    source, where it can be read, and what they close over, optimizers by their state, and other objects by their class
+    and attributes.
 
     Args:
         value: anything.
@@ -62,8 +65,10 @@ def describe(value: Any, above: tuple[int, ...] = ()) -> Any:
         return value
     if isinstance(value, torch.Generator):
         value = value.get_state()
-    if isinstance(value, (Tensor, np.ndarray)):
-        return _tensor(torch.as_tensor(value))
+    if isinstance(value, np.ndarray):
+        value = torch.from_numpy(value.copy())  # torch warns of arrays that cannot be written to
+    if isinstance(value, Tensor):
+        return _tensor(value)
     if isinstance(value, type):
         return _name(value)
     if id(value) in above:
@@ -88,11 +93,23 @@ def describe(value: Any, above: tuple[int, ...] = ()) -> Any:
     return {"class": _name(type(value)), **inside(_attributes(value))}
 
 
+def told(module: nn.Module) -> dict[str, Any]:
+    """Return what tells a module from others of its class and of equal tensors: its own attributes, described.
+
+    Those are values, and functions by their names; its picture does not show all of them (the heads of an attention).
+    """
+    attributes = {key: x for key, x in vars(module).items() if key not in _OF_ANY_MODULE}
+    functions = {key: _name(x) for key, x in attributes.items() if hasattr(x, "__qualname__")}
+    return functions | {key: describe(x) for key, x in attributes.items() if isinstance(x, _PLAIN)}
+
+
 def _attributes(value: Any) -> dict[str, Any]:
     """Return what tells an object from others of its class; of an optimizer what is public or in its state."""
     if isinstance(value, nn.Module):
-        return {"modules": repr(value), "tensors": value.state_dict()}
-    attributes = dict(getattr(value, "__dict__", {}))
+        settings = {name: told(module) for name, module in value.named_modules()}
+        tensors = {**dict(value.named_buffers()), **value.state_dict()}
+        return {"told": settings, "modules": repr(value), "tensors": tensors}
+    attributes: dict[str, Any] = dict(getattr(value, "__dict__", {}))
     if hasattr(value, "state_dict"):  # hooks, and steps that torch has wrapped, are made anew in each process
         live = (FunctionType, functools.partial)
         public = {key: x for key, x in attributes.items() if not key.startswith("_") and not isinstance(x, live)}

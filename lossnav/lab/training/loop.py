@@ -23,6 +23,7 @@ from lossnav._writing import check_place
 from lossnav.lab.data import Augmentation, Dataset
 from lossnav.lab.data.augment import check_augmentation
 from lossnav.lab.training import checkpoint as checkpoints
+from lossnav.lab.training import generator as generators
 from lossnav.lab.training.arithmetic import FORMATS, PRECISIONS, choose
 from lossnav.lab.training.devices import pick_device
 from lossnav.lab.training.history import Diverged, History
@@ -66,7 +67,8 @@ def train(
         optimizer: of the model's parameters.
         epochs: number of passes, >= 1.
         batch_size: examples a step.
-        seed: of the order of the examples. The initial weights have their own (see ``models``).
+        seed: of the order of the examples. The initial weights have their own (see ``models``), and layers such as
+            dropout draw from torch's generator: call ``torch.manual_seed`` before.
         clip: the gradient is scaled down to this 2-norm if it is longer; None for no clipping.
         device: "auto" (CUDA, else Apple's MPS, else CPU) or anything ``torch.device`` takes.
         progress: show a bar on the terminal.
@@ -78,7 +80,8 @@ def train(
         compile: send forward and backward pass through ``torch.compile``.
         checkpoint: file that keeps the state of the run, written at the end of each epoch.
         resume: continue from ``checkpoint`` if it is there (else begin); on a CPU the curve is, bit for bit, that of a
-            run without interruption. ``epochs`` may be larger than before.
+            run without interruption. Model and optimizer are given as they were when the run began, or as the last
+            epoch of it left them, and all else is as it was, but ``epochs`` may be larger.
         distributed: share each batch between the processes of ``process_group``; ``batch_size`` is that of all.
 
     Returns:
@@ -271,9 +274,8 @@ class _Run:
         del settings["arithmetic"]  # the reason's wording is no setting
         self.identity = describe({
             **settings, "examples": [len(self.dataset.train), len(self.dataset.test)],
-            "sha256": dict(self.dataset.provenance.sha256), "loss": self.step.loss,
-            "model": {name: [str(x.dtype), *x.shape] for name, x in model.state_dict().items() if torch.is_tensor(x)},
-            "groups": optimizer.state_dict()["param_groups"],
+            "sha256": dict(self.dataset.provenance.sha256), "loss": self.step.loss, "augment": self.augment,
+            "model": model, "rule": optimizer, "train": self.dataset.train, "test": self.dataset.test,
         })  # fmt: skip
         seen = self.team.gather(torch.tensor(exists, dtype=torch.uint8), self.dataset.device)
         if not seen.any():
@@ -286,37 +288,24 @@ class _Run:
         content = checkpoints.read(self.checkpoint, self.identity, length, "epochs")
         model.load_state_dict(content["model"])
         optimizer.load_state_dict(content["optimizer"])
+        self.identity = content["identity"]
         for key, values in content["history"].items():
             if key != "settings":
                 getattr(self.history, key)[:] = values
         self.generator.set_state(content["generator"])
         states = content["global_generator"]  # of each process, or of the only one
         state = states[self.team.rank].clone() if states.ndim > 1 else states  # torch misreads a state that is a view
-        _set_global_generator(self.dataset.device, state)
+        generators.restore(self.dataset.device, state)
 
     def _save(self) -> None:
         """Write the checkpoint of whole epochs."""
-        states = self.team.gather(_global_generator(self.dataset.device), self.dataset.device)
+        states = self.team.gather(generators.state(self.dataset.device), self.dataset.device)
         if self.team.rank == 0 and self.checkpoint is not None:
+            reached = describe({"model": self.model, "rule": self.step.optimizer})
             checkpoints.write(self.checkpoint, self.identity, len(self.history.seconds), {
+                "reached": {**self.identity, **reached},
                 "model": self.model.state_dict(), "optimizer": self.step.optimizer.state_dict(),
                 "history": asdict(self.history), "generator": self.generator.get_state(),
                 "global_generator": states if len(states) > 1 else states[0],
             })  # fmt: skip
         self.team.wait()
-
-
-def _global_generator(place: torch.device) -> Tensor:
-    """Return the state of torch's own generator, which layers such as dropout draw from."""
-    if place.type == "cuda":
-        return torch.cuda.get_rng_state(place)
-    return torch.mps.get_rng_state() if place.type == "mps" else torch.get_rng_state()
-
-
-def _set_global_generator(place: torch.device, state: Tensor) -> None:
-    if place.type == "cuda":
-        torch.cuda.set_rng_state(state, place)
-    elif place.type == "mps":
-        torch.mps.set_rng_state(state)
-    else:
-        torch.set_rng_state(state)

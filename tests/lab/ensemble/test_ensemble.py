@@ -49,6 +49,18 @@ class Residual(nn.Module):
         return self.last(self.norm(x + torch.tanh(self.other(self.again(self.first(x))))))
 
 
+class Scaled(nn.Linear):
+    """What its picture does not show, and a buffer that a state_dict does not have."""
+
+    def __init__(self, factor, shift=0.0):
+        super().__init__(6, 3)
+        self.factor = factor
+        self.register_buffer("shift", torch.tensor(shift), persistent=False)
+
+    def forward(self, x):
+        return super().forward(x) * self.factor + self.shift
+
+
 def residuals():
     with torch.random.fork_rng():
         return [Residual(seed) for seed in range(3)]
@@ -167,6 +179,8 @@ def test_buffers_belong_to_members():
     alone(x[2])
     torch.testing.assert_close(several.member(2).norm.running_mean, alone.norm.running_mean)
     assert several.member(2).norm.num_batches_tracked == 1
+    shifted = Ensemble([Scaled(2.0, shift) for shift in (0.0, 1.0)])
+    assert [shifted.member(index).shift.item() for index in range(2)] == [0.0, 1.0]
 
 
 def test_frozen_parameters_stay_frozen():
@@ -214,6 +228,7 @@ def test_a_member_that_is_not_finite_is_named():
         ([], "models is empty"),
         ([models.mlp(4, (3,), seed=0), models.mlp(4, (5,), seed=0)], r"models\[1\] differs from models\[0\] \(.*5"),
         ([nn.Sequential(nn.Linear(2, 2), nn.ReLU()), nn.Sequential(nn.Linear(2, 2), nn.Tanh())], "Tanh"),
+        ([Scaled(1.0), Scaled(2.0)], r"models\[1\] differs from models\[0\] \(\('', 'factor', '1\.0'\)"),
     ],
 )
 def test_models_must_be_alike(members, match):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from torch import nn
 
 from lossnav import data, ensemble, models, optim, training
 
@@ -55,6 +56,23 @@ def test_a_member_that_diverges_ends_and_hurts_no_other(digits):
     assert len(found[2].step_loss) == found[2].settings["diverged"] + 1 and not np.isfinite(found[2].step_loss[-1])
     for index in {*range(8)} - {2}:
         assert found[index].step_loss == expected[index].step_loss and "diverged" not in found[index].settings
+
+
+class Overflows(nn.Sequential):
+    """Outputs that are infinite in a test, where the bias of the last layer says so."""
+
+    def forward(self, x):
+        outputs = super().forward(x)
+        return outputs if self.training else torch.where(self[-1].bias.max() > 5, torch.inf, outputs)
+
+
+def test_a_test_loss_that_is_not_finite_ends_a_member_as_it_ends_a_run(digits):
+    members = [Overflows(nn.Flatten(), nn.Linear(64, 10)) for _ in range(2)]
+    with torch.no_grad():
+        members[1][-1].bias += 10
+    fine, broken = ensemble.train(members, digits, RULES["sgd"], seeds=(0, 1), epochs=1, device="cpu", progress=False)
+    assert "diverged" not in fine.settings and len(fine.test_loss) == 1
+    assert broken.settings["diverged"] == len(broken.step_loss) == 12 and broken.test_loss == []
 
 
 def test_convolutions_and_other_losses(digits):

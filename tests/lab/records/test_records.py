@@ -7,6 +7,7 @@ import subprocess
 import threading
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from lossnav import records
@@ -15,8 +16,8 @@ from lossnav import records
 def record(results=(1.0, 2.5)):
     data = {"label": "MNIST (official files)", "licence": "x", "sha256": {}}
     return records.new(
-        command="python run.py", config={"lr": 0.1}, seeds=[0, 1], data=data, results=list(results), duration=3.21,
-        device="cpu",
+        command="python run.py", config={"lr": 0.1}, seeds=np.arange(2), data=data, results=list(results),
+        duration=3.21, device="cpu",
     )  # fmt: skip
 
 
@@ -25,6 +26,11 @@ def test_round_trip(tmp_path):
     records.save(path, record())
     assert records.load(path) == record()
     assert [p.name for p in path.parent.iterdir()] == ["run.json"]
+
+
+def test_names_that_are_numbers_are_read_as_json_has_them(tmp_path):
+    records.save(tmp_path / "run.json", record([{10: 1.0, 2: 2.0}, {1e-3: 1.0, 1e-5: 2.0}]))
+    assert records.load(tmp_path / "run.json").results == [{"10": 1.0, "2": 2.0}, {"0.001": 1.0, "1e-05": 2.0}]
 
 
 def test_provenance_is_that_of_this_checkout():

@@ -8,9 +8,11 @@ from dataclasses import replace
 
 import pytest
 import torch
+from torch import nn
 from torch.nn.functional import cross_entropy, mse_loss
 
 from lossnav import data, optim
+from lossnav.lab.ensemble import Ensemble
 from lossnav.lab.streams import BitFlipping, ContinualBackprop, Permuted, ShrinkAndPerturb, networks, online, run
 
 
@@ -78,6 +80,17 @@ def test_an_interrupted_run_goes_on_bit_for_bit(digits, tmp_path, rule):
     assert torch.equal(result.scores, scores)
     for mine, theirs in zip(ensemble.parameters(), uninterrupted.parameters(), strict=True):
         assert torch.equal(mine, theirs)
+
+
+def test_an_interrupted_run_of_networks_with_dropout_goes_on_bit_for_bit(digits, tmp_path):
+    stream, runs = setup(digits)[0], []
+    for path, lengths in (("whole", [4]), ("parts", [2, 4])):
+        for tasks in lengths:
+            torch.manual_seed(3)
+            nets = [nn.Sequential(nn.Flatten(), nn.Linear(64, 10), nn.Dropout(0.5)) for _ in range(2)]
+            ensemble = Ensemble(nets)
+            runs.append(trained(stream, ensemble, RULES["sgd"](ensemble), tmp_path / path, tasks).scores)
+    assert torch.equal(runs[0], runs[2])
 
 
 def test_a_finished_run_is_read_from_its_checkpoint(digits, tmp_path):

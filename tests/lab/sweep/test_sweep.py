@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import statistics
+from dataclasses import replace
 
+import numpy as np
 import pytest
 from processes import alone, numbers
 from resources import full_disk
@@ -22,6 +24,9 @@ def test_a_grid_is_the_product_with_seeds_and_nested_options():
     rules = ("belief", "ballistic")
     assert settings == [(rule, eps, 0.1, seed) for rule in rules for eps in (1e-8, 1e-4) for seed in (3, 5)]
     assert all(run.options["bias_correction"] and run.train_size == 200 for run in runs)
+    assert [run.key() for run in sweep.grid(axes, np.array([3, 5]), SMALL)] == [
+        run.key() for run in sweep.grid(axes, [3, 5], SMALL)
+    ]
 
 
 def test_grids_of_a_file_and_what_is_wrong_with_others(tmp_path):
@@ -40,6 +45,7 @@ def test_grids_of_a_file_and_what_is_wrong_with_others(tmp_path):
     wrong = (
         ("data = ", "not TOML"), ("rate = 1", "setting = 'rate'"), ("seeds = 3", "seeds = 3"), ("grid = 1", "tables"),
         ("[[grid]]\nlr = 0.1", r"axes\['lr'\] = 0\.1, but it must be a list"), ("seeds = []", "at least one seed"),
+        ("grid = []", "tables"),
     )  # fmt: skip
     for text, message in wrong:
         path.write_text(text)
@@ -133,6 +139,16 @@ def test_a_longer_sweep_goes_on_from_the_checkpoints_of_a_shorter_one_and_not_th
     error = again[short.key()].error
     assert f"5 {length} there, 3 here" in error and state.name in error and "delete" in error
     assert not again[other.key()].error
+
+
+def test_records_of_other_data_are_not_taken_for_those_of_today(tmp_path):
+    wanted = sweep.grid({}, seeds=[0, 1], base=SMALL)
+    (first,) = sweep.run(wanted[:1], tmp_path, workers=1, checkpoints=tmp_path)  # states beside records
+    other = replace(first.record, data={**first.record.data, "sha256": {"file": "0"}})
+    records.save(tmp_path / f"{wanted[0].key()}.json", other)
+    with pytest.raises(RuntimeError, match=rf"data = 'digits' is .* of other files in the run .*than {tmp_path}"):
+        list(sweep.run(wanted, tmp_path, workers=1))
+    assert len(list(tmp_path.glob("*.json"))) == 1
 
 
 def test_a_disk_that_is_full_for_records_ends_the_sweep_and_keeps_what_was_written(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -103,6 +104,11 @@ def test_a_setting_that_diverges_is_not_the_best(tmp_path):
     wild = {"wild": Contender("wild", "sgd", {"lr": (1e-2, 1e12)})}
     tuned = compare(plan(["wild"], rules=wild), tmp_path, workers=1)["wild"]
     assert None in tuned.scores
+    unknown = replace(
+        plan(["sgd"]), score=lambda record: math.nan if record.config["lr"] < 0.03 else record.results[0]["scores"][0]
+    )
+    (rule,) = compare(unknown, tmp_path, workers=1).values()
+    assert None in rule.scores and rule.scores[rule.best] is not None
     assert tuned.judged[0].config["lr"] < 100 and all(entry["finite"] for entry in tuned.judged[0].results)
     hopeless = {"hopeless": Contender("hopeless", "sgd", {"lr": (1e20, 1e22)})}
     with pytest.raises(RuntimeError, match="all 4 settings of 'hopeless' diverged"):

@@ -11,8 +11,10 @@ import torch
 from resources import full_disk
 from torch import nn
 
+import lossnav as ln
 from lossnav import data, models, optim, training
 from lossnav.lab import archive
+from lossnav.lab.streams import ShrinkAndPerturb
 
 
 @pytest.fixture(scope="module")
@@ -26,10 +28,12 @@ def epochs_in(path: Path) -> int:
 
 def run(
     digits, path, *, epochs=2, seed=0, lr=1e-3, hidden=16, rule=optim.Ballistic, size=600, dtype=torch.float32,
-    sha256=None, **options,
+    sha256=None, initial="torch", labels=0, model=None, **options,
 ):  # fmt: skip
     where = digits.provenance if sha256 is None else replace(digits.provenance, sha256=sha256)
-    model, digits = models.mlp(64, (hidden,), seed=seed).to(dtype), replace(digits.head(size, 200), provenance=where)
+    digits = replace(digits.head(size, 200), provenance=where)
+    digits = replace(digits, train=replace(digits.train, y=(digits.train.y + labels) % 10))
+    model = models.mlp(64, (hidden,), seed=seed, initial=initial).to(dtype) if model is None else model()
     how = {"epochs": epochs, "seed": seed, "batch_size": 50, "checkpoint": path, "resume": True, **options}
     return model, training.train(
         model, digits, rule(model.parameters(), lr=lr), progress=False, device="cpu", **how
@@ -67,15 +71,17 @@ def test_an_existing_checkpoint_is_not_overwritten_unasked(digits, tmp_path):
         ({"seed": 1}, "seed = 0 there, 1 here"),
         ({"batch_size": 25}, "batch_size = 50 there, 25 here"),
         ({"clip": None}, "clip = 5.0 there, None here"),
-        ({"lr": 2e-3}, r"groups\.0\.lr = 0\.001 there, 0\.002 here"),
-        ({"hidden": 8}, r"model\.1\.weight\.1 = 16 there, 8 here"),
+        ({"lr": 2e-3}, r"rule\.param_groups\.0\.lr = 0\.001 there, 0\.002 here"),
+        ({"hidden": 8}, r"model\.told\.1\.out_features = 16 there, 8 here"),
+        ({"initial": "he"}, r"model\.tensors\.1\.weight = 'float32 \(16, 64\) .* there, 'float32 \(16, 64\)"),
+        ({"labels": 1}, r"train\.y = 'int64 \(600,\) .* there, 'int64 \(600,\)"),
         ({"rule": torch.optim.Adam}, "optimizer = 'Ballistic' there, 'Adam' here"),
-        ({"augment": data.CropFlip(1)}, "augment = None there, 'CropFlip"),
+        ({"augment": data.CropFlip(1)}, r"augment\.pad = nothing there, 1 here"),
         ({"precision": "bfloat16"}, "precision = 'float32' there, 'bfloat16' here"),
         ({"epochs": 1}, "2 epochs there, 1 here"),
         ({"sha256": {"file": "0"}}, r"sha256\.file = nothing there, '0' here"),
         ({"size": 400}, r"examples\.0 = 600 there, 400 here"),
-        ({"dtype": torch.float64}, r"model\.1\.weight\.0 = 'torch\.float32' there, 'torch\.float64' here"),
+        ({"dtype": torch.float64}, r"model\.tensors\.1\.weight = 'float32 .* there, 'float64 .* here"),
         (
             {"loss": nn.functional.mse_loss},
             "loss = 'torch.nn.functional.cross_entropy' there, 'torch.nn.functional.mse",
@@ -89,6 +95,36 @@ def test_a_checkpoint_of_another_run_is_refused(digits, tmp_path, change, named)
     with pytest.raises(training.CheckpointError, match=f"belongs to another run: .*{named}"):
         run(digits, path, **change)
     assert path.read_bytes() == before
+
+
+def heads(count):
+    return {"model": lambda: models.vit(1, 8, width=8, depth=1, heads=count, seed=0)}
+
+
+def ruled(rule, **told):
+    return {"rule": lambda p, lr: rule(p, lr=lr, **told)}
+
+
+def derived(beta):
+    assumed = ln.derive(ln.Objective(gamma=1e-3), dt=0.01, belief=ln.assume.Filter(beta))
+    return {"rule": lambda p, lr: assumed.optimizer(p)}
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "named"),
+    [
+        (heads(1), heads(2), r"model\.told\.\S*heads = 1 there, 2 here"),
+        (ruled(optim.Navigator), ruled(optim.Navigator, curvature="hutchinson"), r"rule\.curvature = "),
+        (ruled(ShrinkAndPerturb, seed=0), ruled(ShrinkAndPerturb, seed=0, noise=0.1), r"rule\.noise = 0\.0001 there"),
+        (ruled(ShrinkAndPerturb, seed=0), ruled(ShrinkAndPerturb, seed=1), r"rule\.generator = "),
+        (derived(0.9), derived(0.8), r"rule\.rule\.\S* = 0\.9 there, 0\.8 here"),
+    ],
+)
+def test_settings_that_no_group_and_no_shape_shows_are_compared(digits, tmp_path, first, second, named):
+    run(digits, tmp_path / "run.ckpt", epochs=1, **first)
+    run(digits, tmp_path / "run.ckpt", epochs=2, **first)
+    with pytest.raises(training.CheckpointError, match=f"belongs to another run: .*{named}"):
+        run(digits, tmp_path / "run.ckpt", epochs=3, **second)
 
 
 def test_a_state_that_could_not_be_read_back_is_refused_when_it_is_written(digits, tmp_path):
