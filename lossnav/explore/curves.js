@@ -7,7 +7,7 @@
 
 import { chartFrame, chartGround, nameTicks, valueAxis } from "./chart.js";
 import { handle } from "./controls.js";
-import { clamp, curve, drawLine, entries, ink, lastOf, mapped, panelWindow, scale, upright } from "./kit.js";
+import { clamp, compact, curve, drawLine, entries, fixed, ink, lastOf, mapped, panelWindow, scale, upright } from "./kit.js";
 import { traitPlayer } from "./runner.js";
 import { simpleView } from "./simple.js";
 import { inked, lineTable } from "./tables.js";
@@ -90,8 +90,8 @@ function buildCurves(root, state, sheet, parts) {
         onEnd: (side) => go(ends[side < 0 ? 0 : 1]),
       });
       return ({ f, x }) => {
-        const shown = axis.whole ? String(at()) : at().toPrecision(3);
-        knob.place(x(along(axis, at())), Object.values(f.rows)[0].bottom - 12, { now: shown, low, high, text: shown });
+        const shown = axis.whole ? fixed(at(), 0) : axis.log ? compact(at()) : fixed(at(), 2);
+        knob.place(x(along(axis, at())), Object.values(f.rows)[0].bottom - 12, { now: at(), low, high, text: `${axis.mark} = ${shown}` });
       };
     },
     lay(stage, ground, width) {

@@ -43,7 +43,6 @@ const NARROW = 120; // pixels: a page that is not laid out yet, or a box that is
  */
 export function inPython(value) {
   if (value === null || value === Infinity) return "math.inf";
-  if (typeof value === "number") return Number.isInteger(value) ? String(value) : String(Number(value.toPrecision(6)));
   if (Array.isArray(value)) return value.some(Array.isArray) || !value.length ? `[${value.map(inPython).join(", ")}]` : `(${value.map(inPython).join(", ")})`;
   return JSON.stringify(value);
 }

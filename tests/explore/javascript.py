@@ -35,6 +35,17 @@ CURVES = """(frame) => [...frame.querySelectorAll("[data-curve]")].map((path) =>
   const points = [...path.getAttribute("d").matchAll(/[ML]([-\\d.]+) ([-\\d.]+)/g)];
   return [path.dataset.curve, points.map(([, x, y]) => [(x - x0) / (x1 - x0), (y - y0) / (y1 - y0)])];
 })"""
+# What a script takes away as Python, for a state.
+PYTHON = """(async () => {
+  const { firstFrame, openPage } = await import(PAGE);
+  const { el, leave } = firstFrame(openPage(1000), M.default, given);
+  const [code] = el.querySelectorAll(".ln-code");
+  code.select = () => {};
+  globalThis.navigator ??= {};
+  el.querySelectorAll("button").find((button) => button.textContent === "Python").dispatchEvent(new Event("click"));
+  leave();
+  return code.value;
+})()"""
 # What a script draws first, on a page of a width whose address may end in a state: its lines, its words, all that
 # stands in its drawings, and the state that it takes.
 FRAME = """(async () => {
@@ -47,7 +58,8 @@ FRAME = """(async () => {
   leave();
   return found;
 })()"""
-FRAME = FRAME.replace("PAGE", json.dumps((ROOT / "book" / "_tools" / "page.mjs").as_uri())).replace("CURVES", CURVES)
+PAGE = json.dumps((ROOT / "book" / "_tools" / "page.mjs").as_uri())
+FRAME, PYTHON = FRAME.replace("PAGE", PAGE).replace("CURVES", CURVES), PYTHON.replace("PAGE", PAGE)
 
 
 class Node:

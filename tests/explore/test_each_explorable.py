@@ -84,7 +84,7 @@ MOVED = {
     "PullBack": {"certainty": 2.5, "curvature": 0.75, "place": -0.5},
     "PushAndBrake": {"gamma": 2.5, "now": 4.5},
     "TunedRates": {"tries": 1, "rate": -2},
-    "RateDrop": {"drop": 2.5, "memory": 125.0, "n": 321.0},
+    "RateDrop": {"drop": 2.5, "memory": 125.0, "n": 321},
     "Renamed": {"unit": 2.5, "mix": -0.5, "first": 0.75},
     "MovingNetwork": {"eta": 0.02, "batch": 128, "n": 37},
     "NormalArcs": {"mu": 0.5, "sigma": 1.25, "share": 0.25},

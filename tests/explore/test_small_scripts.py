@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 
 import numpy as np
 import oracles
 import pytest
+from javascript import PYTHON
 from paths import EXPLORE
 from scipy.integrate import quad
 
@@ -84,6 +87,49 @@ def test_lengths_are_those_of_the_integral_and_the_arc_is_shortest(setting):
 
     assert lengths["spread"] == pytest.approx(quad(pace, 0, 1)[0], rel=1e-3, abs=1e-9)
     assert lengths["arc"] <= min(lengths.values()) * (1 + 1e-9) + 1e-12
+
+
+# What is said at the ends of what can be set.
+SAID = [
+    (explore.BallDecides(angle=0.0, gamma=4.0, norm=2, start=[0.05, 0.0]), "costs what the best path costs."),
+    (explore.DecayShrinks(decay=0.0), "Without decay every direction reaches its minimum."),
+    (explore.Horizon(start=[0.0, 0.0]), "At the minimum there is no step."),
+    (explore.NoiseSpectrum(eta=0.1, beta=0.99, n=256), "c depends on n."),
+    (explore.OneMap(gamma=1.0, speed=1.0, start=[1.5, 0.0]), "Neither the best path swings nor the ball."),
+    (explore.OneMap(gamma=1.0, speed=0.5, start=[0.0, 0.0]), "Neither the best path swings nor the ball."),
+    (explore.Postponed(moved=0.0), "It ends at 4.00, as planned."),
+    (explore.Race(tilt=-0.01, gamma=0.05), "Look ahead:"),
+    (explore.Race(tilt=1.2, gamma=10.0), "Look hardly ahead:"),
+    (explore.RateDrop(n=1), "After 1 step it turns"),
+    (explore.RegretRace(start=[0.0, 0.0]), "At the minimum nobody has anything to regret."),
+    (explore.ScaleCone(eta=0.01, beta=0.9, decay=0.001, noise=0.5, start=1.0), "is 1.05 times the law's."),
+    (explore.TunedRates(tries=0), "Each at one rate."),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("widget", "sentence"), SAID)
+def test_what_is_said_at_the_ends_holds(frame, widget, sentence):
+    assert sentence in frame(widget)["words"]
+
+
+def test_nobody_claims_more_from_below_than_from_above(frame):
+    taken = frame(explore.ValueBounds(), hash="#explore=ValueBounds&pl=1&smoothness=0.3")["state"]
+    assert taken["pl"] == taken["smoothness"] == 0.3
+    with pytest.raises(ValueError, match="pl = 1"):
+        explore.ValueBounds(pl=1.0, smoothness=0.3)
+
+
+LINES = [
+    explore.FollowedBack(),
+    explore.DecayShrinks(decay=0.0),
+    explore.TaskSwitch(switches=[(3.837094, 0.5, 2.0)], now=3.837094 + 13.0),
+]
+
+
+@pytest.mark.parametrize("widget", LINES, ids=lambda widget: type(widget).__name__)
+def test_what_is_taken_away_runs_in_a_fresh_python(module, widget):
+    lines = module(type(widget))(PYTHON, widget.get_state(widget._state_names()))
+    subprocess.run([sys.executable, "-c", lines], check=True)
 
 
 def test_the_learner_of_the_assumption_plot_is_a_planner_whose_rates_are_known_to_two_percent():

@@ -37,3 +37,18 @@ def test_an_address_that_is_none_changes_nothing(stand, hash):
     page = stand(explore.Horizon(), hash=hash)
     assert page.evaluate("model.get('gamma') === 1 && model.get('start').length === 2")
     assert page.complaints() == []
+
+
+@pytest.mark.parametrize("widget", [explore.BeliefFilter(), explore.TaskSwitch()])
+def test_reset_brings_back_the_window_and_what_is_told_of_it(stand, widget):
+    page, shown = stand(widget), "document.querySelector('#one .lossnav-explorable').textContent"
+    first = page.evaluate(shown)
+    move(page, {"now": 9 if isinstance(widget, explore.TaskSwitch) else 400})
+    moved = page.evaluate(shown)
+    page.evaluate(f"{PRESS}('Reset')")
+    assert page.evaluate(shown) == first != moved
+
+
+def test_no_jump_comes_after_the_end(stand):
+    jump = "[...document.querySelectorAll('#one button')].find((button) => button.textContent === 'Jump')"
+    assert stand(explore.BeliefFilter(now=20_000)).evaluate(f"{jump}.disabled")

@@ -48,63 +48,74 @@ function nearest(norm, [x, y]) {
   return [(sum + difference) / 2, (sum - difference) / 2];
 }
 
-/** @type {(start: Pair, v: Pair[], dt: number) => Pair[]} */
-function joined(start, v, dt) {
+/** How large a vector is in the norm of the ball: the least time to the minimum. */
+const sizeOf = (/** @type {number} */ norm, /** @type {Pair} */ [x, y]) =>
+  norm === ROUND ? Math.hypot(x, y) : norm === SQUARE ? Math.max(Math.abs(x), Math.abs(y)) : Math.abs(x) + Math.abs(y);
+
+/** @type {(start: Pair, v: Pair[], clock: number[]) => Pair[]} */
+function joined(start, v, clock) {
   const places = [start];
-  for (const [x, y] of v) {
-    const [px, py] = places[places.length - 1];
+  for (const [n, [x, y]] of v.entries()) {
+    const [[px, py], dt] = [places[n], clock[n + 1] - clock[n]];
     places.push([px + dt * x, py + dt * y]);
   }
   return places;
 }
 
-/** The mean velocities of steepest descent over the pieces: it slides where it would go to and fro. */
-function followed(/** @type {Setting} */ { norm, start }, /** @type {Matrix} */ h, /** @type {number} */ dt) {
-  const v = [];
-  let [x, y] = start;
-  for (let n = 0; n < SHARED.pieces; n++) {
-    const [fromX, fromY] = [x, y];
-    for (let i = 0; i < SHARED.parts; i++) {
-      const [dx, dy] = steepest(norm, times(h, [x, y]));
-      x += (dt / SHARED.parts) * dx;
-      y += (dt / SHARED.parts) * dy;
-    }
-    v.push([(x - fromX) / dt, (y - fromY) / dt]);
+/**
+ * Steepest descent: it slides where it would go to and fro.
+ * @type {(setting: Setting, h: Matrix, clock: number[]) => Pair[]}
+ */
+function followed({ norm, start }, h, clock) {
+  const places = [start];
+  for (let n = 1; n < clock.length; n++) {
+    const [[x, y], dt] = [places[n - 1], clock[n] - clock[n - 1]];
+    const [dx, dy] = steepest(norm, times(h, [x, y]));
+    places.push([x + dt * dx, y + dt * dy]);
   }
-  return v;
+  return places;
 }
 
 /**
- * J along straight pieces, the loss by Simpson's rule, and its derivatives by the velocities.
- * @type {(h: Matrix, weights: number[], start: Pair, v: Pair[], dt: number) => { cost: number, slopes: Pair[] }}
+ * The weights of Simpson's rule in ∫e^{−γt}L dt: at the start, in the middle and at the end of each piece.
+ * @type {(gamma: number, clock: number[]) => number[][]}
  */
-function billed(h, weights, start, v, dt) {
-  const places = joined(start, v, dt);
-  const slopes = new Array(v.length);
+const weightsOf = (gamma, clock) => clock.slice(1).map((to, n) => {
+  const from = clock[n];
+  return [from, (from + to) / 2, to].map((t, i) => (((to - from) * [1, 4, 1][i]) / 6) * Math.exp(-gamma * t));
+});
+
+/**
+ * J along straight pieces, and its derivatives by the velocities, per time.
+ * @type {(h: Matrix, weights: number[][], places: Pair[]) => { cost: number, slopes: Pair[] }}
+ */
+function billed(h, weights, places) {
+  const slopes = new Array(weights.length);
   let [cost, upX, upY] = [0, 0, 0];
-  for (let n = v.length - 1; n >= 0; n--) {
+  for (let n = weights.length - 1; n >= 0; n--) {
     const [[ax, ay], [bx, by]] = [places[n], places[n + 1]];
-    const [atEnd, atStart] = [times(h, [ax + 2 * bx, ay + 2 * by]), times(h, [2 * ax + bx, 2 * ay + by])];
-    const share = weights[n] / 6;
-    cost += share * (ax * atStart[0] + ay * atStart[1] + bx * atEnd[0] + by * atEnd[1]) / 2;
-    upX += share * atEnd[0];
-    upY += share * atEnd[1];
-    slopes[n] = [dt * upX, dt * upY];
-    upX += share * atStart[0];
-    upY += share * atStart[1];
+    const [first, middle, last] = weights[n];
+    const [[fx, fy], [lx, ly]] = [times(h, [ax, ay]), times(h, [bx, by])];
+    const [mx, my] = [(middle * (fx + lx)) / 4, (middle * (fy + ly)) / 4]; // half of it for each end
+    cost += (first * (ax * fx + ay * fy) + mx * (ax + bx) + my * (ay + by) + last * (bx * lx + by * ly)) / 2;
+    upX += last * lx + mx;
+    upY += last * ly + my;
+    slopes[n] = [upX, upY];
+    upX += first * fx + mx;
+    upY += first * fy + my;
   }
   return { cost, slopes };
 }
 
 /**
  * The best velocities, from a guess: projected gradients with momentum, which is dropped where it goes uphill.
- * @type {(setting: Setting, h: Matrix, weights: number[], guess: Pair[], dt: number) => Pair[]}
+ * @type {(setting: Setting, h: Matrix, weights: number[][], guess: Pair[], clock: number[]) => Pair[]}
  */
-function best({ norm, start }, h, weights, guess, dt) {
-  const steepness = Math.max(...SHARED.curvatures) * dt * dt * weights.reduce((sum, w, n) => sum + (n + 1) * w, 0);
+function best({ norm, start }, h, weights, guess, clock) {
+  const steepness = Math.max(...SHARED.curvatures) * weights.reduce((sum, [a, b, c], n) => sum + clock[n + 1] * (a + b + c), 0);
   let [v, ahead, pace] = [guess, guess, 1];
   for (let round = 0; round < SHARED.rounds; round++) {
-    const { slopes } = billed(h, weights, start, ahead, dt);
+    const { slopes } = billed(h, weights, joined(start, ahead, clock));
     const [from, before] = [ahead, v];
     v = from.map((u, n) => nearest(norm, [u[0] - slopes[n][0] / steepness, u[1] - slopes[n][1] / steepness]));
     const uphill = v.reduce((sum, u, n) => sum + (from[n][0] - u[0]) * (u[0] - before[n][0]) + (from[n][1] - u[1]) * (u[1] - before[n][1]), 0) > 0;
@@ -116,18 +127,25 @@ function best({ norm, start }, h, weights, guess, dt) {
   return v;
 }
 
+/** The part of the pieces that is over after a part of the time: they are short at first. */
+export const piecesAfter = Math.sqrt;
+
 /**
- * Both paths, and how much more steepest descent costs.
+ * Both paths at the ends of the pieces, and how much more steepest descent costs, which is billed in finer ones.
  * @param {Setting} setting
  */
 export function compared(setting) {
-  const dt = SHARED.span / SHARED.pieces;
-  const h = hessian(setting.angle);
-  const weights = samples(0, SHARED.pieces - 1, SHARED.pieces - 1).map((n) => dt * Math.exp(-setting.gamma * dt * (n + 0.5)));
-  const rule = followed(setting, h, dt);
-  const optimal = best(setting, h, weights, rule, dt);
-  const [paid, least] = [rule, optimal].map((v) => billed(h, weights, setting.start, v, dt).cost);
-  return { rule: joined(setting.start, rule, dt), optimal: joined(setting.start, optimal, dt), excess: least > 0 ? Math.max(0, paid / least - 1) : 0 };
+  const { angle, gamma, norm, start } = setting;
+  const h = hessian(angle);
+  const span = SHARED.span * (sizeOf(norm, start) || 1);
+  const [clock, fine] = [1, SHARED.parts].map((parts) => samples(0, 1, parts * SHARED.pieces).map((u) => span * u * u));
+  const [weights, finely] = [clock, fine].map((ends) => weightsOf(gamma, ends));
+  const whole = followed(setting, h, fine);
+  const rule = clock.map((_, n) => whole[n * SHARED.parts]);
+  const guess = rule.slice(1).map((to, n) => to.map((v, i) => (v - rule[n][i]) / (clock[n + 1] - clock[n])));
+  const optimal = joined(start, best(setting, h, weights, guess, clock), clock);
+  const [paid, least] = [billed(h, finely, whole).cost, billed(h, weights, optimal).cost];
+  return { rule, optimal, excess: least > 0 ? Math.max(0, paid / least - 1) : 0 };
 }
 
 /** The corners of the unit ball, or as many points of a circle. */

@@ -13,7 +13,7 @@ import { evenly } from "../runner.js";
 import { simpleView } from "../simple.js";
 import { inked, lineTable } from "../tables.js";
 import SHARED from "./constants.json" with { type: "json" };
-import { compared, corners } from "./model.js";
+import { compared, corners, piecesAfter } from "./model.js";
 
 /** @typedef {keyof typeof SHARED.lines} Line */
 
@@ -57,7 +57,8 @@ const buildBallDecides = (root, state) => {
       for (const [name, line] of /** @type {[Line, number[][]][]} */ ([["ball", ball], ["optimal", optimal], ["rule", rule]])) {
         drawLine(inner, line.map(pixel), { ...style(name), ...curve(name, square.x, square.y) });
       }
-      const tracks = [evenly(rule.map(pixel), ink("ink")), evenly(optimal.map(pixel), ink("optimal"))];
+      const tracks = [evenly(rule.map(pixel), ink("ink")), evenly(optimal.map(pixel), ink("optimal"))]
+        .map((track) => ({ ...track, at: (/** @type {number} */ share) => track.at(piecesAfter(share)) }));
       choice.buttons.forEach((button, norm) => button.setAttribute("aria-pressed", String(norm === given.norm)));
       const share = fixed(100 * excess, 1);
       const verdict = share === "0.0" ? "Steepest descent costs what the best path costs." : `Steepest descent costs ${share} % too much.`;

@@ -25,6 +25,8 @@ const LAST = SHARED.steps;
 const BEFORE = 30; // steps that stay in view before now
 const PACE = 12; // steps per second
 const LEAP = 2.5;
+/** The step before those that are looked back on. */
+const pastOf = (/** @type {number} */ now) => Math.max(0, now - PAST);
 const LINES = mapped(SHARED.lines, (line) => ({ ...inked(line), "stroke-width": line.width }));
 
 /**
@@ -95,16 +97,15 @@ function buildBeliefFilter(root, state) {
   const jump = () => {
     const { means } = gradients().upTo(at() + 1);
     const size = means[at()] > 0 ? -LEAP : LEAP;
-    const jumps = state.get("jumps");
-    if (jumps.length < SHARED.traits.jumps.most) state.set("jumps", [...jumps.filter(([step]) => step !== at() + 1), [at() + 1, size]]);
+    state.set("jumps", [...state.get("jumps").filter(([step]) => step !== at() + 1), [at() + 1, size]]);
     go(at() + 1);
   };
 
   /** @type {BeliefFrame} */
   let frame;
-  let first = Math.max(0, at() - PAST);
+  let first = pastOf(at());
   if (!calm()) time.want(true);
-  return {
+  const view = {
     /** @param {number} width */
     layout(width) {
       frame = chartFrame(stage, root, width, { data: ["gradients and beliefs about their mean", 300, 190], weights: [null, 150, 96] });
@@ -125,8 +126,9 @@ function buildBeliefFilter(root, state) {
       beliefWeights(moving, frame, x, first, given.now, law);
       const { data: top } = frame.rows;
       upright(moving, x(given.now), { top: top.top, bottom: frame.bottom }, "ln-plumb");
+      row.buttons[2].disabled = given.now === LAST || state.get("jumps").length === traits.jumps.most;
       cursor.place(x(given.now), top.bottom, { now: given.now, low: 1, high: LAST, text: `step ${given.now}` });
-      const scores = beliefScores(found, first, given.now);
+      const scores = beliefScores(found, given.now);
       table.show(found, given.now, scores);
       says.say(...beliefWords(given, law, scores));
     },
@@ -137,6 +139,11 @@ function buildBeliefFilter(root, state) {
     },
     leave: time.leave,
   };
+  root.addEventListener("reset", () => {
+    first = pastOf(at());
+    view.update();
+  });
+  return view;
 }
 
 /**
@@ -215,10 +222,11 @@ function roundUp(value) {
 }
 
 /**
- * Root mean square distance from the hidden mean, over what is shown and seen.
- * @type {(found: Lines, first: number, now: number) => Scores}
+ * Root mean square distance from the hidden mean, over the last steps.
+ * @type {(found: Lines, now: number) => Scores}
  */
-function beliefScores({ hidden, average, smoother }, first, now) {
+function beliefScores({ hidden, average, smoother }, now) {
+  const first = pastOf(now);
   const score = (/** @type {number[]} */ values) => {
     let sum = 0;
     for (let step = first + 1; step <= now; step++) sum += (values[step - 1] - hidden[step - 1]) ** 2;
@@ -243,7 +251,7 @@ function beliefWords({ gamma, now }, law, scores) {
   return [verdict, [
     `γ = ${fixed(gamma, 2)}: β = ${fixed(law.beta, 4)}, memory ${compact(steps)} steps.`,
     `κ = B/A = ${fixed(law.gain, 3)}, B = σ²/s² = ${compact(law.evidence)}.`,
-    `Error to step ${now}: ${compact(scores.average / scores.smoother)} times the smoother's.`,
+    `Error over the last ${now - pastOf(now)} steps: ${compact(scores.average / scores.smoother)} times the smoother's.`,
   ]];
 }
 

@@ -25,6 +25,15 @@ export const shareOfRate = (h, s, setting) =>
   deadlineRate(h, s, setting) / Math.max(deadlineRate(h, setting.span, setting), deadlineRate(h, 0, setting));
 
 /**
+ * The share of a straight line from one value to another that lies below zero, but for rounding.
+ * @type {(from: number, to: number) => number}
+ */
+function belowZero(from, to) {
+  const [low, high] = [Math.min(from, to), Math.max(from, to)];
+  return low > -1e-9 ? 0 : high <= 0 ? 1 : low / (low - high);
+}
+
+/**
  * The weight k·T of a linear loss in equal parts of the time that makes the drawn schedule optimal (theory: L4), and
  * the charge at the deadline.
  * @type {(setting: Setting) => { weights: number[], end: number, negative: number, endShare: number }}
@@ -32,15 +41,16 @@ export const shareOfRate = (h, s, setting) =>
 export function impliedWeight({ span, gamma, drawn }) {
   const count = drawn.length - 1;
   const weights = [];
+  let negative = 0;
   for (let i = 0; i < count; i++) {
     const rise = drawn[i + 1] - drawn[i];
-    for (let j = 0; j < SHARED.parts; j++) {
-      weights.push(gamma * span * (drawn[i] + (rise * (j + 0.5)) / SHARED.parts) - rise * count);
-    }
+    const weight = (/** @type {number} */ share) => gamma * span * (drawn[i] + rise * share) - rise * count;
+    for (let j = 0; j < SHARED.parts; j++) weights.push(weight((j + 0.5) / SHARED.parts));
+    negative += belowZero(weight(0), weight(1)) / count;
   }
   const end = lastOf(drawn);
   const total = weights.reduce((sum, w) => sum + Math.abs(w), 0) / weights.length + end;
-  return { weights, end, negative: weights.filter((w) => w < -1e-9).length / weights.length, endShare: total > 0 ? end / total : 0 };
+  return { weights, end, negative, endShare: total > 0 ? end / total : 0 };
 }
 
 /** What is left of each line's rate when a tenth of the time is left. */

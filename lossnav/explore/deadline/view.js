@@ -9,7 +9,7 @@
 
 import { chartFrame, chartGround, timeAxis, valueAxis } from "../chart.js";
 import { buttonRow, discountDial, handle, rootDial } from "../controls.js";
-import { clamp, curve, draw, drawLine, entries, fixed, ink, lastOf, panelWindow, plainTicks, samples, scale, ticksAcross, upright } from "../kit.js";
+import { clamp, compact, curve, draw, drawLine, entries, fixed, ink, lastOf, panelWindow, plainTicks, samples, scale, ticksAcross, upright } from "../kit.js";
 import { explorable, inPython } from "../life.js";
 import { overTime } from "../runner.js";
 import { simpleView } from "../simple.js";
@@ -137,7 +137,7 @@ function deadlineWords(setting) {
   const idle = Math.max(...drawn) === 0;
   const verdict = idle ? "Your schedule stands still." : negative ? "Nobody who minimises a loss wants your schedule." : "Your schedule is the best for some loss weight.";
   return [verdict, [
-    `You drew ${drawn.map((a) => fixed(a, 2)).join(", ")}; the weight is negative for ${fixed(100 * negative, 0)} % of the time.`,
+    `You drew ${drawn.map((a) => fixed(a, 2)).join(", ")}; the weight is negative for ${compact(100 * negative)} % of the time.`,
     `The end, where the rate is ${fixed(lastOf(drawn), 2)}, is charged ${fixed(100 * endShare, 0)} % of everything.`,
     `T = ${fixed(span, 2)}, γ = ${fixed(gamma, 2)}, c = ${fixed(charge, 2)}; discounted over the whole: γT = ${fixed(gamma * span, 2)}.`,
   ]];

@@ -14,7 +14,7 @@ function decayWords({ decay, gamma, curvature }) {
   const penalty = decay * (decay + gamma);
   return [`It rests at ${fixed(restingShare(curvature, decay, gamma), 3)} of the minimum.`, [
     `Mark at ηkh = ${compact(curvature)}; γ = ${fixed(gamma, 2)}.`,
-    `Penalty j(j + γ) = ${fixed(penalty, 3)}: a direction as curved as that rests half-way.`,
+    penalty ? `Penalty j(j + γ) = ${fixed(penalty, 3)}: a direction as curved as that rests half-way.` : "Without decay every direction reaches its minimum.",
     `Rate ${fixed(decayedRate(curvature, decay, gamma), 3)}, and ${fixed(decayedRate(curvature, 0, gamma), 3)} without decay.`,
   ]];
 }
@@ -28,7 +28,7 @@ export default explorable("DecayShrinks", ...curvesView(SHARED, {
   words: decayWords,
   python: ({ decay, gamma, curvature }) => [
     `valley = ln.losses.Quadratic([[${inPython(curvature)}]], minimum=[1.0])`,
-    `path = ln.solve(ln.Objective(gamma=${inPython(gamma)}, drift=ln.drifts.weight_decay(${inPython(decay)})), valley, [0.0])`,
+    `path = ln.solve(ln.Objective(gamma=${inPython(gamma)}${decay ? `, drift=ln.drifts.weight_decay(${inPython(decay)})` : ""}), valley, [0.0])`,
     "path.asymptote",
   ],
 }));

@@ -15,7 +15,7 @@ function lengthWords(given) {
   const verdict = euler > 2 ? "First-order steps grow, one after another." : euler > 1 ? "The first-order step goes past the minimum." : exact > 0.95 * euler ? "Short enough: both are the same to 5 %." : "The first-order step is too long.";
   return [verdict, [
     `Δt = ${compact(given.dt)}, γ = ${fixed(given.gamma, 2)}, α = ${fixed(given.fading, 2)}: rΔt = ${compact(given.dt / forecastRate(given.gamma))}.`,
-    `Of Newton's step: exact ${fixed(exact, 3)}, first order ${compact(euler)}.`,
+    `Of Newton's step: exact ${compact(exact)}, first order ${compact(euler)}.`,
   ]];
 }
 

@@ -29,9 +29,11 @@ export default explorable("FollowedBack", ...curvesView(SHARED, {
   curves,
   words: planWords,
   python: ({ gamma, start }) => [
+    "from lossnav.trajectory import phase_plane",
+    "",
     "well = ln.losses.Section(ln.losses.DoubleWell(), axis=0)",
     "left, _, right = well.stationary_points()[:, 0]",
-    `laws = [ln.trajectory.phase_plane.feedback(ln.Objective(gamma=${inPython(gamma)}), well, end, (-1.75, 1.75)) for end in (left, right)]`,
+    `laws = [phase_plane.feedback(ln.Objective(gamma=${inPython(gamma)}), well, end, (-1.75, 1.75)) for end in (left, right)]`,
     `[(float(law.speed(${inPython(start)})) ** 2 / 2, float(law.action(${inPython(start)}))) for law in laws]  # K, J`,
   ],
 }));

@@ -240,13 +240,14 @@ function nearestTime(f, start, gamma, px, py) {
 function stepWords({ start, gamma, dt, optimal, errors, nearest }) {
   const e = errors[nearest];
   const { name } = LIMITS[nearest];
-  const verdict = e < TOLERANCE ? `The step is that of ${name}.` : e < 0.5 ? `The step resembles that of ${name}.` : `No limit fits; ${name} is the nearest.`;
+  const rests = !Math.hypot(...start);
+  const verdict = rests ? "At the minimum there is no step." : e < TOLERANCE ? `The step is that of ${name}.` : e < 0.5 ? `The step resembles that of ${name}.` : `No limit fits; ${name} is the nearest.`;
   const directions = BOWL.map((h, i) => {
     const { damping, progress } = groups(h, gamma, dt);
     return `θ${"₁₂"[i]}: γ²/(4ηkh) = ${compact(damping)}, rΔt = ${compact(progress)}`;
   });
   const from = `From ${couple(start, short)} with γ = ${fixed(gamma, 2)}, Δt = ${compact(dt)}, the optimal step is ${couple(optimal, short)}: ${name} is off by ${percent(e)}.`;
-  return [verdict, [from, ...directions]];
+  return [verdict, rests ? directions : [from, ...directions]];
 }
 
 export default explorable("Horizon", buildHorizon, SHARED);

@@ -58,7 +58,7 @@ const buildNoiseSpectrum = (root, state) => {
         h: logAxis(ground, { ...frame, bottom: frame.rows.share.bottom }, ends, "curvature ρ + λ"),
         share: valueAxis(ground, frame.rows.share, [0, SHARED.top], plainTicks([0, 0.1, 0.2, 0.3], 1)),
         x: logAxis(ground, frame, SHARED.n, "number of steps n"),
-        c: valueAxis(ground, frame.rows.c, [0, 2.1], plainTicks([0, 1, 2])),
+        c: valueAxis(ground, frame.rows.c, [-1, 2.1], plainTicks([-1, 0, 1, 2])),
       };
       return { frame, scales };
     },
@@ -121,7 +121,7 @@ function spectrumWords(setting, far, n) {
   const c = exponentAt(far, n);
   const counts = noiseShares(setting).reduce((sum, part, j) => sum + part * stillCounts(octaves[j], n, setting), 0);
   const edge = (1 - setting.beta) / (setting.eta * n);
-  const law = setting.own ? "The network's bars are no power: c goes on falling." : `Bars like ρˢ with s = ${fixed(setting.slope, 2)}: the dashed line is 1 − s = ${fixed(1 - setting.slope, 2)}.`;
+  const law = setting.own ? "The network's bars are no power: c depends on n." : `Bars like ρˢ with s = ${fixed(setting.slope, 2)}: the dashed line is 1 − s = ${fixed(1 - setting.slope, 2)}.`;
   return [`After ${n} steps c = ${fixed(c, 2)}.`, [
     `${fixed(100 * counts, 0)} % of the noise still counts, that of curvatures below some (1−β)/(ηn) = ${compact(edge)}.`,
     `|Δ|² = ${compact(far[n])} at η = ${compact(setting.eta)}, β = ${fixed(setting.beta, 2)}.`,

@@ -122,7 +122,7 @@ function words(setting, start) {
   const swing = regime === "under" ? `, half a period is ${compact(Math.PI / Math.sqrt(-alpha2) / eta)} steps` : "";
   const { exact, smooth } = laws(setting);
   const [one, two] = [Math.sqrt(exact.theta), Math.sqrt(smooth.theta)].map(compact);
-  return [`It is ${NAMES[regime]}${swing}.`, [known, `In the end θ has the standard deviation ${one}; continuous theory says ${two}.`, from]];
+  return [`The oscillator is ${NAMES[regime]}${swing}.`, [known, `In the end θ has the standard deviation ${one}; continuous theory says ${two}.`, from]];
 }
 
 export default explorable("NoisyOscillator", buildNoisyOscillator, SHARED);

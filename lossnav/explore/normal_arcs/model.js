@@ -38,7 +38,7 @@ function semicircle([m, s], [n, u]) {
 }
 
 /** Its length: that of many short pieces. */
-export function wayLength(/** @type {Way} */ way, pieces = 100) {
+export function wayLength(/** @type {Way} */ way, pieces = 1000) {
   const points = samples(0, 1, pieces).map(way);
   return points.slice(1).reduce((sum, point, i) => sum + fisherDistance(points[i], point), 0);
 }

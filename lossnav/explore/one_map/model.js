@@ -20,7 +20,7 @@ export function optimal({ gamma, speed }, h) {
 }
 
 /** The limit γ → ∞, in units of time that grow with γ. */
-const ball = (/** @type {Price} */ { speed }, /** @type {number} */ h) => /** @type {Gains} */ ([h, speed]);
+export const ball = (/** @type {Price} */ { speed }, /** @type {number} */ h) => /** @type {Gains} */ ([h, speed]);
 
 /**
  * The rate of a walker that pays for speed alone, and that of the average of its places; c > 0.

@@ -14,7 +14,7 @@ import { evenly } from "../runner.js";
 import { simpleView } from "../simple.js";
 import { inked, lineTable } from "../tables.js";
 import SHARED from "./constants.json" with { type: "json" };
-import { excess, optimal, overshoot, paths, spectrum } from "./model.js";
+import { ball, excess, optimal, overshoot, paths, spectrum } from "./model.js";
 
 /** @typedef {keyof typeof SHARED.lines} Line */
 
@@ -83,9 +83,9 @@ const buildOneMap = (root, state) => {
 function drawRates(at, f, scales, given) {
   const [inner, pixel] = [panelWindow(at, f.rows.rates), pixels(scales)];
   for (const [i, h] of SHARED.curvatures.entries()) {
-    const { now, all, ball } = spectrum(given, h);
+    const { now, all, ball: ray } = spectrum(given, h);
     if (all.length) {
-      drawLine(inner, ball.map(pixel), { ...style("ball"), ...curve("ray", scales.x, scales.y) });
+      drawLine(inner, ray.map(pixel), { ...style("ball"), ...curve("ray", scales.x, scales.y) });
       drawLine(inner, all.map(pixel), { ...style("optimal"), "stroke-width": 1.4, ...curve("rates", scales.x, scales.y) });
     }
     for (const rate of now) drawDot(at, pixel(rate), i ? 6.5 : 4, ink("optimal"));
@@ -94,14 +94,14 @@ function drawRates(at, f, scales, given) {
 
 /** @type {(given: Setting, averaged: boolean) => [string, string[]]} */
 function words(given, averaged) {
-  const { gamma, speed } = given;
+  const { gamma, speed, start } = given;
   const share = (/** @type {number} */ part) => `${fixed(100 * part, 1)} %`;
-  const [flat, steep] = SHARED.curvatures.map((h) => overshoot(optimal(given, h)));
-  const swung = overshoot([1, speed]);
-  const verdict = steep > 0 ? `The best path overshoots by ${share(steep)}, the ball by ${share(swung)}.` : "Neither the best path swings nor the ball.";
+  const [flat, steep] = SHARED.curvatures.map((h) => [optimal(given, h), ball(given, h)].map(overshoot));
+  const [best, swung] = start[1] ? steep : start[0] ? flat : [0, 0];
+  const verdict = best > 0 ? `The best path overshoots by ${share(best)}, the ball by ${share(swung)}.` : "Neither the best path swings nor the ball.";
   return [verdict, [
     `γ = ${fixed(gamma, 2)}, c = ${fixed(speed, 2)}: what swings has 4h > c².`,
-    flat > 0 ? `Its flat mode overshoots by ${share(flat)}.` : "Its flat mode does not swing.",
+    flat[0] > 0 ? `Its flat mode overshoots by ${share(flat[0])}.` : "Its flat mode does not swing.",
     averaged ? `The average costs ${share(excess(given))} too much.` : "A walker is there at once.",
   ]];
 }

@@ -30,7 +30,13 @@ export function sharesOf(given) {
   return { committed, sophisticated: (low + high) / 2, naive };
 }
 
-/** The distance left after n steps; committed, the first step is the naive one's. @type {(given: Setting) => Shares} */
+/** What the step after n steps leaves; committed, the first step is the naive one's. @type {(given: Setting) => Shares} */
+export function nextOf(given) {
+  const shares = sharesOf(given);
+  return given.n ? shares : { ...shares, committed: shares.naive };
+}
+
+/** The distance left after n steps. @type {(given: Setting) => Shares} */
 export function leftOf(given) {
   const { committed, sophisticated, naive } = sharesOf(given);
   const { n } = given;
@@ -39,14 +45,13 @@ export function leftOf(given) {
 
 /** @type {(given: Setting) => Record<string, number[][]>} */
 export function curves(given) {
-  const { committed, sophisticated, naive } = sharesOf(given);
   const steps = Array.from({ length: SHARED.axis.range[1] + 1 }, (_, n) => n);
-  const left = steps.map((n) => leftOf({ ...given, n }));
+  const [next, left] = [nextOf, leftOf].map((of) => steps.map((n) => of({ ...given, n })));
   const line = (/** @type {(n: number) => number} */ height) => steps.map((n) => [n, height(n)]);
   return {
-    committed: line((n) => (n ? committed : naive)),
-    sophisticated: line(() => sophisticated),
-    naive: line(() => naive),
+    committed: line((n) => next[n].committed),
+    sophisticated: line((n) => next[n].sophisticated),
+    naive: line((n) => next[n].naive),
     committedLeft: line((n) => Math.log10(left[n].committed)),
     sophisticatedLeft: line((n) => Math.log10(left[n].sophisticated)),
     naiveLeft: line((n) => Math.log10(left[n].naive)),

@@ -6,15 +6,15 @@ import { linearDial, logDial } from "../controls.js";
 import { curvesView } from "../curves.js";
 import { fixed } from "../kit.js";
 import { explorable, inPython } from "../life.js";
-import { curves, leftOf, sharesOf } from "./model.js";
+import { curves, leftOf, nextOf } from "./model.js";
 import SHARED from "./constants.json" with { type: "json" };
 
 /** @type {(given: Setting) => [string, string[]]} */
 function selvesWords(given) {
-  const [share, left] = [sharesOf(given), leftOf(given)];
+  const [share, left] = [nextOf(given), leftOf(given)];
   const told = (/** @type {keyof typeof share} */ who) => `${who} ${fixed(share[who], 4)}, ${fixed(left[who], 4)}.`;
   return [`Sophisticated, a step leaves ${fixed(100 * (1 - share.sophisticated / share.naive), 2)} % less than naive.`, [
-    `What a step leaves, and n = ${given.n} of them:`,
+    `What the next step leaves, and what is left at n = ${given.n}:`,
     told("committed"),
     told("sophisticated"),
     told("naive"),

@@ -13,7 +13,9 @@ import SHARED from "./constants.json" with { type: "json" };
 function postponedWords(given) {
   const { moved, every, now } = given;
   const [end, { rate, error }] = [endOf(given), courseOf(given)(now)];
-  return [Number.isFinite(end) ? `It ends at ${fixed(end, 2)}, not at ${fixed(SHARED.plan, 2)}.` : "It never ends.", [
+  const [date, planned] = [end, SHARED.plan].map((t) => fixed(t, 2));
+  const verdict = date === planned ? `It ends at ${date}, as planned.` : Number.isFinite(end) ? `It ends at ${date}, not at ${planned}.` : "It never ends.";
+  return [verdict, [
     `Each plan moves the date by ${fixed(moved * every, 2)}.`,
     `At t = ${fixed(now, 2)} the rate is ${fixed(rate, 3)} of its plateau.`,
     `Error: ${fixed(error, 4)}; a plateau's: ${fixed(SHARED.noise / 2, 4)}; two thirds of it: ${fixed(SHARED.noise / 3, 4)}.`,

@@ -59,13 +59,15 @@ export function lawNode() {
   return { node: make("div", { class: "ln-law" }, said, box, details), show };
 }
 
+const SHORT = [0.5, 2]; // discounts at which a sight of 1/γ is called shorter
+
 /**
  * What the picture shows, in a sentence.
  * @type {(edge: Edge) => string}
  */
-export function raceHeadline({ planner, deep, count }) {
+export function raceHeadline({ gamma, planner, deep, count }) {
   if (planner.even) return "The deepest wells are equally deep: nobody has a reason to cross.";
-  const sight = deep.planner === count ? "Look ahead" : deep.planner > deep.descent ? "Look less far ahead" : "Look hardly ahead";
+  const sight = gamma < SHORT[0] ? "Look ahead" : gamma < SHORT[1] ? "Look less far ahead" : "Look hardly ahead";
   return `${sight}: ${deep.planner} of ${count} reach the deep well. Gradient descent: ${deep.descent}.`;
 }
 

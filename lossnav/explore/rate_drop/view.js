@@ -13,7 +13,7 @@ import SHARED from "./constants.json" with { type: "json" };
 function dropWords(given) {
   const { drop, memory, n } = given;
   const angle = angleAt(given);
-  return [`After ${fixed(n, 0)} steps it turns by ${fixed(angle, 3)} of the old angle.`, [
+  return [`After ${n} ${n === 1 ? "step" : "steps"} it turns by ${fixed(angle, 3)} of the old angle.`, [
     `Its rest is 1/√F = ${fixed(drop ** -0.5, 3)}; if the radius stayed, it would be 1/F = ${fixed(1 / drop, 3)}.`,
     `The radius is ${fixed(fourthPower(given) ** 0.25, 3)} times its new rest.`,
     `Memory: ${fixed(memory, 0)} steps.`,

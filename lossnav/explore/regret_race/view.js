@@ -54,11 +54,11 @@ const buildRegretRace = (root, state) =>
       drawLine(inner, bestPath(given).map(pixels(frame)), { stroke: ink("optimal"), "stroke-width": 4, "stroke-opacity": 0.6, ...curve("optimal", frame.x, frame.y) });
       drawBars(over, wide, found.order, found.regrets);
       const [first, last] = [found.order[0], lastOf(found.order)];
-      return [`Least regret: ${SHARED.lines[first].name}.`, [
+      const rests = !Math.hypot(...given.start);
+      return [rests ? "At the minimum nobody has anything to regret." : `Least regret: ${SHARED.lines[first].name}.`, [
         `γ = ${fixed(given.gamma, 2)}, κ = ${fixed(given.kappa, 1)}.`,
         `From ${couple(given.start, (v) => fixed(v, 2))}.`,
-        `It pays ${compact(found.total(first))} of V too much,`,
-        `${SHARED.lines[last].name} ${compact(found.total(last))}.`,
+        ...(rests ? [] : [`It pays ${compact(found.total(first))} of V too much,`, `${SHARED.lines[last].name} ${compact(found.total(last))}.`]),
       ], racers(frame, given, found)];
     },
     run: { seconds: 6, inside: ({ frame }) => frame },

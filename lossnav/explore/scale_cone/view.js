@@ -100,11 +100,12 @@ function coneCharts(at, f, { radius, angles }) {
  * What the laws say, and what the walk did.
  * @type {(given: Setting, walk: Walk) => [string, string[]]}
  */
-function coneWords({ noise, beta, start }, { angles, rest, law, memory }) {
+function coneWords({ noise, beta, start }, { radius, angles, rest, law, memory }) {
   const late = angles.slice(angles.length / 2);
   const found = Math.sqrt(late.reduce((sum, a) => sum + a * a, 0) / late.length);
+  const rests = Math.abs(lastOf(radius) - 1) < 0.03;
   const verdict =
-    memory > SHARED.steps / 4 ? "The radius is still on its way." : Math.abs(found - 1) < 0.03 ? "The angle per step is the law's." : `The angle per step is ${fixed(found, 2)} times the law's.`;
+    memory > SHARED.steps / 4 && !rests ? "The radius is still on its way." : Math.abs(found - 1) < 0.03 ? "The angle per step is the law's." : `The angle per step is ${fixed(found, 2)} times the law's.`;
   const factor = noise + ((1 - noise) * (1 + beta)) / (1 - beta);
   return [verdict, [
     `Law: ${compact(1000 * law)} mrad per step.`,

@@ -79,9 +79,9 @@ function buildTaskSwitch(root, state) {
     run(now + 5);
   };
   const reset = () => {
-    time.pause();
     state.set("switches", []);
     state.set("now", 0);
+    root.dispatchEvent(new Event("reset"));
   };
   const row = buttonRow([
     ["Switch", "the next task comes now, as a surprise", change],
@@ -127,7 +127,7 @@ function buildTaskSwitch(root, state) {
   /** @type {Story | null} */
   let story = null;
   let first = state.get("now") - PAST;
-  return {
+  const view = {
     /** @param {number} width */
     layout(width) {
       frame = switchFrame(stage, bowl, root, width);
@@ -157,6 +157,11 @@ function buildTaskSwitch(root, state) {
     },
     leave: time.leave,
   };
+  root.addEventListener("reset", () => {
+    first = state.get("now") - PAST;
+    view.update();
+  });
+  return view;
 }
 
 /**

@@ -23,7 +23,7 @@ function ratesWords(given) {
   const [mnist, cifar] = [order("mnist", given), order("cifar", given)];
   return [`Ahead on MNIST: ${lead(mnist)}.`, [
     `Ahead on CIFAR-10: ${lead(cifar)}.`,
-    `Each at the best of up to ${2 * given.tries + 1} rates.`,
+    given.tries ? `Each at the best of up to ${2 * given.tries + 1} rates.` : "Each at one rate.",
     `MNIST: ${reached(mnist)}.`,
     `CIFAR-10: ${reached(cifar)}.`,
   ]];

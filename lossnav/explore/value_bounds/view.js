@@ -1,5 +1,6 @@
 // The view of a value between two bounds.
 
+/** @import { State } from "../life.js" */
 /** @import { Setting } from "./model.js" */
 
 import { linearDial, logDial } from "../controls.js";
@@ -22,10 +23,16 @@ function boundsWords(given) {
   ]];
 }
 
+/**
+ * The state with values that a hand may set: μ ≤ M.
+ * @type {(state: State<Setting>, within: (value: number) => number) => State<Setting>}
+ */
+const held = (state, within) => ({ ...state, set: (trait, value) => state.set(trait, within(value)) });
+
 export default explorable("ValueBounds", ...curvesView(SHARED, {
   dials: (state) => ({
-    smoothness: logDial(state, "smoothness", { symbol: "M", name: "claimed from above", marks: SHARED.traits.smoothness.range }),
-    pl: logDial(state, "pl", { symbol: "μ", name: "claimed from below", marks: SHARED.traits.pl.range }),
+    smoothness: logDial(held(state, (v) => Math.max(v, state.get("pl"))), "smoothness", { symbol: "M", name: "claimed from above", marks: SHARED.traits.smoothness.range }),
+    pl: logDial(held(state, (v) => Math.min(v, state.get("smoothness"))), "pl", { symbol: "μ", name: "claimed from below", marks: SHARED.traits.pl.range }),
     gamma: linearDial(state, "gamma", { symbol: "γ", name: "discount rate", marks: SHARED.traits.gamma.range }, 100),
   }),
   curves,
@@ -36,4 +43,4 @@ export default explorable("ValueBounds", ...curvesView(SHARED, {
     `low, high = ln.value_bounds(plan, soft, [${inPython(start)}], smoothness=${inPython(smoothness)}, pl=${inPython(pl)})`,
     `low, ln.value(plan, soft, [${inPython(start)}]), high`,
   ],
-}));
+}), (values) => ({ ...values, pl: Math.min(Number(values.pl), Number(values.smoothness)) }));

@@ -14,7 +14,7 @@ from oracles.common import circle, inside, rotation
 
 _SHARED = explore.BallDecides._shared
 _COUNT: int = _SHARED["pieces"]
-_DT: float = _SHARED["span"] / _COUNT
+_PARTS: int = _SHARED["parts"]
 
 
 class BallDecides(explore.BallDecides):
@@ -29,32 +29,42 @@ class BallDecides(explore.BallDecides):
         """Return the velocity in the ball that goes down fastest."""
         return prices.Norm(("l1", "l2", "linf")[self.norm], limit=1.0).velocity(-gradient)
 
+    def clock(self, parts: int = 1) -> Array:
+        """Return the ends of the pieces, or of as many times as many, which grow with time."""
+        size = np.linalg.norm(self.start, [1, 2, np.inf][self.norm])
+        return np.asarray(_SHARED["span"] * size * np.linspace(0, 1, parts * _COUNT + 1) ** 2)
+
     def followed(self) -> Array:
-        """Return the mean velocities of steepest descent over the pieces, shape (N, 2)."""
-        hessian, theta, velocities = self.hessian(), np.array(self.start), []
-        for _ in range(_COUNT):
-            before = theta
-            for _ in range(_SHARED["parts"]):
-                theta = theta + _DT / _SHARED["parts"] * self.steepest(hessian @ theta)
-            velocities.append((theta - before) / _DT)
-        return np.array(velocities)
+        """Return the places of steepest descent at the ends of the parts of the pieces."""
+        hessian, places = self.hessian(), [np.array(self.start)]
+        for dt in np.diff(self.clock(_PARTS)):
+            places.append(places[-1] + dt * self.steepest(hessian @ places[-1]))
+        return np.array(places)
+
+    def paid(self) -> float:
+        """Return J of steepest descent, by the trapezium rule."""
+        loss = np.einsum("ni,ij,nj->n", self.followed(), self.hessian(), self.followed()) / 2
+        clock = self.clock(_PARTS)
+        return float(np.trapezoid(np.exp(-self.gamma * clock) * loss, clock))
 
     def _bill(self) -> tuple[Array, Array, float]:
         """Return J of straight pieces as a quadratic ½v·Av + b·v + c of the velocities."""
-        weights = _DT * np.exp(-self.gamma * _DT * (np.arange(_COUNT) + 0.5))
-        hessian, start = self.hessian(), np.array(self.start)
-        square, linear = np.zeros((2 * _COUNT, 2 * _COUNT)), np.zeros(2 * _COUNT)
+        clock = self.clock()
+        long, hessian, start = np.diff(clock), self.hessian(), np.array(self.start)
+        square, linear, level = np.zeros((2 * _COUNT, 2 * _COUNT)), np.zeros(2 * _COUNT), 0.0
         for share, back in ((1 / 6, 1.0), (4 / 6, 0.5), (1 / 6, 0.0)):
-            place = _DT * (np.tri(_COUNT) - back * np.eye(_COUNT))
-            square += share * np.kron(place.T @ (weights[:, None] * place), hessian)
-            linear += share * np.kron(place.T @ weights, hessian @ start)
-        return square, linear, float(weights.sum() * start @ hessian @ start / 2)
+            weights = share * long * np.exp(-self.gamma * (clock[1:] - back * long))
+            place = (np.tri(_COUNT) - back * np.eye(_COUNT)) * long
+            square += np.kron(place.T @ (weights[:, None] * place), hessian)
+            linear += np.kron(place.T @ weights, hessian @ start)
+            level += float(weights.sum() * start @ hessian @ start / 2)
+        return square, linear, level
 
     @functools.cached_property
-    def _best(self) -> tuple[Array, float, float]:
-        """Return the best velocities, what they cost, and what steepest descent costs."""
+    def _best(self) -> tuple[Array, float]:
+        """Return the best velocities, and what they cost."""
         square, linear, level = self._bill()
-        rule = self.followed()
+        rule = np.diff(self.followed()[::_PARTS], axis=0) / np.diff(self.clock())[:, None]
 
         def velocities(u: Array) -> tuple[Array, Array]:
             pairs = u.reshape(-1, 2)
@@ -83,24 +93,23 @@ class BallDecides(explore.BallDecides):
             bounds = [(0.0, 1.0), (None, None)] * _COUNT
         optimum = minimize(
             cost, np.clip(guess, -1.0 if self.norm != 1 else -10.0, 1.0 if self.norm != 1 else 10.0).ravel(), jac=True,
-            method="L-BFGS-B", bounds=bounds, options={"maxiter": 20_000, "maxfun": 40_000, "ftol": 1e-15},
+            method="L-BFGS-B", bounds=bounds,
+            options={"maxiter": 20_000, "maxfun": 40_000, "ftol": 1e-15, "gtol": 1e-9},
         )  # fmt: skip
-        paid = float((square @ rule.ravel() / 2 + linear) @ rule.ravel() + level)
-        return velocities(optimum.x)[0], float(optimum.fun), paid
+        return velocities(optimum.x)[0], float(optimum.fun)
 
     def path(self, v: Array) -> Array:
         """Return the places that velocities lead to, shape (N + 1, 2)."""
         start = np.array(self.start)
-        return np.vstack([start, start + _DT * np.cumsum(v, axis=0)])
+        return np.vstack([start, start + np.cumsum(np.diff(self.clock())[:, None] * v, axis=0)])
 
     def excess(self) -> float:
         """Return how much more steepest descent costs, as a part of the least."""
-        _, least, paid = self._best
-        return paid / least - 1
+        return max(0.0, self.paid() / self._best[1] - 1)
 
     def said(self) -> list[str]:
         """Return numbers that the script tells."""
-        return [f"{abs(100 * self.excess()):.1f} %"]
+        return [f"{100 * self.excess():.1f} %"]
 
     def shows(self) -> dict[str, list[Array]]:
         """Return the lines that are drawn, by the script's names."""
@@ -109,7 +118,7 @@ class BallDecides(explore.BallDecides):
         ball = circle(60 if self.norm == 1 else 4) @ (rotation(-45) if self.norm == 2 else np.eye(2))
         lines = {
             "ball": np.array(self.start) + size * ball,
-            "rule": self.path(self.followed()),
+            "rule": self.followed()[::_PARTS],
             "optimal": self.path(self._best[0]),
         }
         return {name: inside(line, panel, panel) for name, line in lines.items()}

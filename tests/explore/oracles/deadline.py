@@ -9,7 +9,7 @@ from lossnav import _checks, explore
 from lossnav._checks import Array
 from lossnav.problem.objective import Objective
 from lossnav.rules.deadline import deadline_rate, loss_weight
-from oracles.common import fixed
+from oracles.common import compact, fixed
 
 _SHARED = explore.Deadline._shared
 
@@ -39,11 +39,15 @@ class Deadline(explore.Deadline):
         schedule = loss_weight(fine, self.gamma * self.span)
         return schedule.weight, float(np.sum(schedule.charges))
 
+    def negative(self) -> float:
+        """Return the share of the time in which the weight is negative, by many times."""
+        fine = np.interp(np.linspace(0, 6, 600_001), np.arange(7), self.drawn)
+        return float(np.mean(loss_weight(fine, self.gamma * self.span).weight < -1e-9))
+
     def said(self) -> list[str]:
         """Return numbers that the script tells."""
-        weight, _ = self.weight()
         left = [fixed(float(self.multiplier(h, self.span / 10)), 2) for h in (0.0, 1.0, 25.0)]
-        return [*left, f"negative for {fixed(100 * np.mean(weight < -1e-9), 0)} %"]
+        return [*left, f"negative for {compact(100 * self.negative()) if self.negative() else 0} %"]
 
     def shows(self) -> dict[str, list[Array]]:
         """Return the lines that are drawn, by the script's names."""

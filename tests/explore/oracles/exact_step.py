@@ -8,7 +8,7 @@ import scipy.linalg
 from lossnav import explore, rules
 from lossnav._checks import Array
 from lossnav.problem.objective import Objective
-from oracles.common import grid, over
+from oracles.common import compact, grid, over
 
 _SHARED = explore.ExactStep._shared
 _AXIS = _SHARED["axis"]
@@ -34,4 +34,4 @@ class ExactStep(explore.ExactStep):
     def said(self) -> list[str]:
         """Return numbers that the script tells."""
         euler, exact = (float(step[0]) for step in self._steps(np.array([self.dt])))
-        return [f"{self.gamma:.2f}", f"{self.fading:.2f}", f"{exact:.3f}", f"{euler:.3g}"]
+        return [f"{self.gamma:.2f}", f"{self.fading:.2f}", compact(exact), compact(euler)]

@@ -73,5 +73,5 @@ class NoiseSpectrum(explore.NoiseSpectrum):
         exponents = [self.exponent(int(k)) for k in steps]
         return {
             "counts": inside(np.stack([bent, top * self.counts(10**bent)], axis=1), ends, (0.0, top)),
-            "exponent": inside(np.stack([np.log10(steps), exponents], axis=1), (0.0, np.log10(_MOST)), (0.0, 2.1)),
+            "exponent": inside(np.stack([np.log10(steps), exponents], axis=1), (0.0, np.log10(_MOST)), (-1.0, 2.1)),
         }

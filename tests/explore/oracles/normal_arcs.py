@@ -18,9 +18,9 @@ class NormalArcs(explore.NormalArcs):
     """NormalArcs with its numbers."""
 
     def lengths(self) -> dict[str, float]:
-        """Return the length of each way in the Fisher metric, as that of a hundred short pieces."""
+        """Return the length of each way in the Fisher metric, as that of a thousand short pieces."""
         lengths = {}
-        for name, points in self._ways(np.linspace(0, 1, 101)).items():
+        for name, points in self._ways(np.linspace(0, 1, 1001)).items():
             mean, variance = points[:, 0], points[:, 1] ** 2
             lengths[name] = float(np.sum(distance(mean[:-1], variance[:-1], mean[1:], variance[1:])))
         return lengths

@@ -66,9 +66,9 @@ class OneMap(explore.OneMap):
 
     def said(self) -> list[str]:
         """Return numbers that the script tells."""
-        share = [
-            fixed(100 * self.overshoot(law, mode), 1) for law, mode in (("optimal", 1), ("ball", 1), ("optimal", 0))
-        ]
+        moves = 1 if self.start[1] else 0
+        told = (("optimal", moves), ("ball", moves), ("optimal", 0)) if any(self.start) else (("optimal", 0),)
+        share = [fixed(100 * self.overshoot(law, mode), 1) for law, mode in told]
         words = [f"by {part} %" for part in share if float(part) > 0]
         if self.speed and any(self.start):
             words.append(f"costs {fixed(100 * (self.cost('average') / self.cost('optimal') - 1), 1)} % too much")

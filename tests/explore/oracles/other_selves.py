@@ -27,6 +27,6 @@ class OtherSelves(explore.OtherSelves):
 
     def said(self) -> list[str]:
         """Return numbers that the script tells."""
-        lines = self.lines()
-        told = (f"{who} {m:.4f} and {10 ** lines[f'{who}Left'][self.n, 1]:.4f}" for who, m in self.shares().items())
+        lines = {name: line[self.n, 1] for name, line in self.lines().items()}
+        told = (f"{who} {lines[who]:.4f} and {10 ** lines[f'{who}Left']:.4f}" for who in _PLANNERS)
         return [f"{self.n}", f"{'; '.join(told)}"]

@@ -116,13 +116,7 @@ class Race(explore.Race):
         if self.even():
             return "The deepest wells are equally deep: nobody has a reason to cross."
         deep = self.deep_ends()
-        sight = (
-            "ahead"
-            if deep["planner"] == 26
-            else "less far ahead"
-            if deep["planner"] > deep["descent"]
-            else "hardly ahead"
-        )
+        sight = "ahead" if self.gamma < 0.5 else "less far ahead" if self.gamma < 2 else "hardly ahead"
         return f"Look {sight}: {deep['planner']} of 26 reach the deep well. Gradient descent: {deep['descent']}."
 
     def said(self) -> list[str]:
