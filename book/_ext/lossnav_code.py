@@ -2,6 +2,7 @@
 
 A cell tagged ``hide-input`` hides its code and shows its picture; one tagged ``hide-cell`` is hidden as a whole. A cell
 with neither tag is the derivation, and stays. Without scripts nothing is hidden (see ``lossnav_code.css``).
+No code ends in blank lines.
 """
 
 from __future__ import annotations
@@ -43,9 +44,19 @@ def add_switch(app: Sphinx, page: str, template: str, context: dict[str, Any], d
         context["header_buttons"].insert(0, SWITCH)
 
 
+def end_with_code(app: Sphinx, doctree: nodes.document) -> None:
+    """Drop blank lines at the end of code: doctest wants one before a fence, and no reader does."""
+    for block in doctree.findall(nodes.literal_block):
+        text = block.astext()
+        if block.rawsource == text and text.endswith("\n"):
+            block.rawsource = text.rstrip("\n")
+            block[:] = [nodes.Text(block.rawsource)]
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the extension."""
     app.add_css_file("lossnav_code.css")
     app.connect("builder-inited", take_over)
+    app.connect("doctree-read", end_with_code)
     app.connect("html-page-context", add_switch, priority=502)  # once the theme has its own buttons
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -13,9 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageFilter
 
-GROUND = (0x14, 0x18, 0x1E)  # of the page in the dark theme (--pst-color-background); a test compares
+GROUND = (0x12, 0x12, 0x12)  # of the page in the dark theme: sphinx-book-theme's --pst-color-background
 INK = (0xE6, 0xEB, 0xF0)  # what black becomes
-LUMINOUS = 0.28  # least luminance of a pure hue: nearly six times that of the ground, as WCAG compares them
+LUMINOUS = 0.22  # least luminance of a pure hue: nearly five times that of the ground, as WCAG compares them
+FULL, COLOURED = 0.85, 0.85  # shares of a hue beside black from which on it is in full light, and without ink
+PALE = 0.35  # share of white up to which a hue stays as it is
 SIZE = 65  # of the table, per channel; Pillow interpolates
 
 _WEIGHTS = np.array([0.2126, 0.7152, 0.0722])  # of linear red, green, blue in the relative luminance of WCAG
@@ -32,19 +34,27 @@ def _encoded(linear: NDArray[np.float64]) -> NDArray[np.float64]:
 def darkened(colours: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the colours of the dark picture, (N, 3) in [0, 1], for those of the light one, (N, 3) in [0, 1].
 
-    A colour is a pure hue mixed with black, and that with white. Here it is the hue mixed with ``INK``, and that with
-    ``GROUND``: what was blended with the paper, as the rim of a line is, blends with the ground. There is less of the
-    ground than there was of white, or pale lines would be dull ones.
+    A colour is a pure hue mixed with black, and that with white. Here white is ``GROUND``: what was blended with the
+    paper, as the rim of a line is, blends with the ground. Black is ``INK`` in greys, and less of it the more hue there
+    is: a hue keeps its luminance if the ground lets it be seen, so that of two blues the lighter one stays it.
     """
-    ground, ink = np.array(GROUND) / 255, np.array(INK) / 255
+    ground, ink = np.array(GROUND) / 255, _linear(np.array(INK) / 255)
     paper = colours.min(axis=1, keepdims=True)
     strength = (colours - paper).max(axis=1, keepdims=True)  # of the hue
     hue = np.divide(colours - paper, strength, out=np.zeros_like(colours), where=strength > 0)
-    linear = _linear(hue)
-    luminance = (linear @ _WEIGHTS)[:, None]
-    lift = np.clip((LUMINOUS - luminance) / (1.0 - luminance + 1e-12), 0.0, 1.0)  # towards white
-    drawn = strength * _encoded(linear + lift * (1.0 - linear)) + (1.0 - paper - strength) * ink
-    return np.asarray(paper**2 * ground + (1.0 + paper) * drawn)  # 1 − paper² = (1 + paper)(1 − paper)
+    beside_black = np.divide(strength, 1.0 - paper, out=np.zeros_like(paper), where=paper < 1)
+
+    brightest, shade = _linear(hue), _linear(hue * np.minimum(1.0, beside_black / FULL))
+    highest = (brightest @ _WEIGHTS)[:, None] + 1e-12
+    wanted = np.maximum((shade @ _WEIGHTS)[:, None], LUMINOUS)
+    lit = brightest * np.minimum(1.0, wanted / highest)
+    lit += np.clip((wanted - highest) / (1.0 - highest), 0.0, 1.0) * (1.0 - lit)  # towards white
+
+    share = np.minimum(1.0, beside_black / COLOURED)
+    coloured = share**2 * (3.0 - 2.0 * share)
+    drawn = _encoded((coloured * lit**0.7 + (1.0 - coloured) * ink**0.7) ** (1 / 0.7))  # turns no hue, dulls none
+    faded = (1.0 - coloured) * paper**2 + coloured * np.maximum(0.0, (paper - PALE) / (1.0 - PALE)) ** 1.2
+    return np.asarray(faded * ground + (1.0 - faded) * drawn)
 
 
 @cache

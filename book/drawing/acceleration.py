@@ -75,7 +75,8 @@ def _lines(ax, times, paths):
         rule, y = way["rule"], way["theta"]
         ax.plot(t, y, **line(rule))
         side = ("right", "top") if y[middle] == lowest else ("right", "bottom") if y[-1] > y[0] else ("left", "bottom")
-        label(ax, t[middle], y[middle], f" {text} ", rule, ha=side[0], va=side[1])
+        gap = 0.05 if side[1] == "bottom" else -0.05
+        label(ax, t[middle], y[middle] + gap, f" {text} ", rule, ha=side[0], va=side[1])
     ax.axhline(0.0, color=COLOURS["quiet"], lw=0.8)
     ax.set(xlabel="time $t$", ylabel=r"$\theta(t)$", xlim=(t[0], t[-1]))
     ax.margins(y=0.15)

@@ -79,7 +79,8 @@ def table(rows):
 def _line(row, heads, lands):
     word, sentence = verdict(row)
     traits = row.get("fingerprint") or {}
-    family = f"refused: {row['failed'].rstrip(': ')}" if row["failed"] else traits["family"]
+    why = row["failed"] or traits["refused"]
+    family = f"refused: {why.rpartition('with a closure: ')[2].rstrip(': ')}" if why else traits["family"]
     regrets = [(row.get("landscapes") or {}).get(land, {"regret": None})["regret"] for land in lands]
     arrived = [value for value in regrets if value is not None]
     regret = ", ".join(map(_plain, regrets)) if arrived else "–"

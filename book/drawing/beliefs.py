@@ -188,8 +188,8 @@ def curvature(*, stages):
 
 
 _VARIANCES = {  # rule that lends its look, line style
-    "uncentred": ("adam", "-"),
-    "centred": ("belief", "--"),
+    "uncentred": ("belief", "-"),
+    "centred": ("newton", "--"),
     "innovation": ("navigator", ":"),
 }
 

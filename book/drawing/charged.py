@@ -31,8 +31,8 @@ def excess(*, mass, panels):
         ax.axvline(0.25, color=COLOURS["quiet"], lw=1.0)
         ax.set(xscale="log", yscale="log", xlabel=r"$\mu=mkh/c^2$", ylim=(1e-3, 1e3))
     names = dict(zip(next(iter(panels.values())), ("optimal", "adam"), strict=True))
-    for (text, rule), (x, y) in zip(names.items(), ((0.2, 2e-3), (0.013, 60.0)), strict=True):
-        label(axes[0], x, y, text, rule)
+    for (text, rule), (x, y) in zip(names.items(), ((2.0, 0.8), (0.33, 350.0)), strict=True):
+        label(axes[0], x, y, text.replace(" the ", "\nthe "), rule, va="top" if rule == "optimal" else "bottom")
     axes[0].set_ylabel("excess cost, in %")
     letter(axes, [r"$\gamma=\sqrt{\eta kh}$" if gamma else r"$\gamma=0$" for gamma in panels])
     return figure

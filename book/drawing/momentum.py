@@ -258,7 +258,7 @@ def preconditioner(*, curvature, values, rules, breaks):
         # below the curve, and above it where it is steep: there no other rule's line runs
         shift, side = ((0.5, "top"), (0.08, "top"), (30.0, "bottom"))[place % 3]
         label(ax, middle, height * shift, limit["label"], rule, ha="center", va=side)
-    ax.plot(h, phi, color=COLOURS["ink"], lw=3.2, zorder=4, path_effects=halo(5))
+    ax.plot(h, phi, **line("optimal", lw=3.2, zorder=4), path_effects=halo(5))
     ax.set(
         xscale="log",
         yscale="log",
@@ -271,7 +271,7 @@ def preconditioner(*, curvature, values, rules, breaks):
 
 
 def preconditioner_families(*, curvature, panels):
-    """Draw families of preconditioners, one family a panel, from light to dark."""
+    """Draw families of preconditioners, one family a panel, one dash a member."""
     h = np.asarray(curvature, dtype=np.float64)
     figure, axes = plt.subplots(len(panels), 1, figsize=(5.8, 3.1 * len(panels)), sharex=True, squeeze=False)
     dashes = ["-", (0, (6, 1.6)), (0, (3, 1.4)), (0, (1.2, 1.2))]

@@ -4,7 +4,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from lossnav.figures import COLOURS, label, letter, line, mark
+from lossnav.figures import COLOURS, LINES, label, letter, line, mark
 
 _NAMES = {
     "newton": "Newton", "nesterov": "Nesterov", "rmsprop": "RMSprop", "adam": "Adam", "adamw": "AdamW", "muon": "Muon"
@@ -77,12 +77,13 @@ def networks(*, timing, gamma, cosines, rules):
     figure, (upper, lower) = plt.subplots(2, 1, figsize=(5.8, 6.6))
     for place, (text, factors) in enumerate(timing.items()):
         rule = rules[text]
+        size = 9 if LINES[rule][1] == "*" else 6
         for shift, values, face in ((-0.12, factors["full"], None), (0.12, factors["batches"], "none")):
             y = np.asarray(values, dtype=np.float64)
-            style = mark(rule, ms=6) | ({} if face is None else {"mfc": face, "markeredgecolor": COLOURS[rule]})
+            style = mark(rule, ms=size) | ({} if face is None else {"mfc": face, "markeredgecolor": COLOURS[rule]})
             upper.plot(np.full(len(y), place + shift), y, **style)
     upper.set(yscale="log", xticks=range(len(timing)), ylabel="timing factor minus 1")
-    upper.set_xticklabels([named(text).replace(" ", "\n") for text in timing], fontsize=8.5)
+    upper.set_xticklabels(map(named, timing), rotation=35, ha="right", rotation_mode="anchor")
     for text, values in cosines.items():
         rule, y = rules[text], np.array(values)
         middle, spread = y.mean(axis=0), y.std(axis=0)

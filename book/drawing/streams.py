@@ -76,9 +76,10 @@ def tuning(*, record):
             if not trial["finite"]:
                 ax.plot(worst, row, color=options["color"], marker="x", ls="none", ms=6)
             elif trial is not chosen:
-                hollow = {"markerfacecolor": "none", "markeredgecolor": options["color"], "alpha": 0.7, "markersize": 5}
+                hollow = {"markerfacecolor": "none", "markeredgecolor": options["color"], "alpha": 0.7}
+                hollow |= {"markersize": 5 * _wide(name)}
                 ax.plot(scale * trial["mean"], row, **options | hollow)
-        ax.plot(scale * chosen["mean"], row, **options | {"markersize": 8, "zorder": 4})
+        ax.plot(scale * chosen["mean"], row, **options | {"markersize": 8 * _wide(name), "zorder": 4})
     ax.set_yticks(range(len(names)), [RULES[name].label for name in names])
     for tick, name in zip(ax.get_yticklabels(), names, strict=True):
         tick.set_color(readable(_point(name)["color"]))
@@ -109,9 +110,15 @@ def _line(rule):
     return style(row.like or rule, lw=2.4 if rule == "uncertain" else 1.8) | {"linestyle": row.line}
 
 
+def _wide(rule):
+    """Return the scale of a rule's marker: a star fills least of its square."""
+    return 1.7 if RULES[rule].marker == "*" else 1.0
+
+
 def _point(rule):
     row = RULES[rule]
     return {
-        "color": row.colour, "linestyle": "none", "marker": row.marker, "markersize": 7, "markeredgecolor": "white",
+        "color": row.colour, "linestyle": "none", "marker": row.marker, "markersize": 7 * _wide(rule),
+        "markeredgecolor": "white",
         "markeredgewidth": 0.8,
     }  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import colorsys
+from importlib.resources import files
 from pathlib import Path
 
 import lossnav_dark
@@ -41,6 +42,18 @@ def test_hue_stays() -> None:
     for before, after in zip(coloured, lossnav_dark.darkened(np.array(coloured)), strict=True):
         turn = colorsys.rgb_to_hsv(*after)[0] - colorsys.rgb_to_hsv(*before)[0]
         assert abs((turn + 0.5) % 1 - 0.5) < 0.05, before
+
+
+def test_the_ground_is_the_themes() -> None:
+    styles = files("sphinx_book_theme") / "theme/sphinx_book_theme/static/styles/sphinx-book-theme.css"
+    assert "--pst-color-background:#{:02x}{:02x}{:02x}".format(*lossnav_dark.GROUND) in styles.read_text()
+
+
+def test_the_lighter_blue_stays_the_lighter_one() -> None:
+    blues = [style.COLOURS[rule] for rule in ("gradient descent", "natural gradient")]
+    dark = lossnav_dark.darkened(np.array([[int(c[i : i + 2], 16) / 255 for i in (1, 3, 5)] for c in blues]))
+    deep, light = contrast(dark, GROUND)
+    assert 3.0 < deep < light / 1.15
 
 
 def test_a_line_fades_into_the_ground_without_a_rim() -> None:

@@ -221,17 +221,17 @@ def _answer(seen: Evidence, fit: Fit, asked: Question) -> Inference:
     quantities = {name: Quantity.around(family, name, scale, best[name]) for name in family.names}
     margin = np.where(likelihood.high - likelihood.low <= 1, 0.2, 0.0)  # an edge is no lack of rank
     inside = np.clip(likelihood.x, likelihood.low + margin, likelihood.high - margin)
-    pinned, places = inside != likelihood.x, [inside]
-    if pinned.any():  # and where the others follow: what is not told is a way along which the fit stays as good
+    pinned, followed = inside != likelihood.x, inside
+    if pinned.any():  # the others follow: what is not told is a way along which the fit stays as good
         followed, _ = likelihood.fit(inside, lambda x: np.append(likelihood.held(x), (x - inside)[pinned]))
-        places += [followed] if np.all(np.isfinite(followed)) else []
     free = [name for name in family.names if name not in asked.known]
     # Lost is what has no rank at the best fit, or an interval over its whole range.
-    lost = [name for name in free if any(likelihood.blind(place, quantities[name]) for place in places)]
+    lost = [name for name in free if likelihood.blind(inside, quantities[name])]
     estimates: dict[str, Estimate] = {}
     for name in [name for name in free if name not in lost]:
         ends = likelihood.interval(quantities[name])
-        if ends[0] <= 0 and ends[1] >= 1:
+        blind = np.all(np.isfinite(followed)) and likelihood.blind(followed, quantities[name])
+        if ends[1] >= 1 and (ends[0] <= 0 or blind):
             lost.append(name)
         else:
             low, high = map(quantities[name].value, ends)
