@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike
 from lossnav import _checks
 from lossnav._checks import Array
 from lossnav._shown import Shown, by_coordinate
-from lossnav.analysis.inference.evidence import Evidence
 from lossnav.analysis.inference.families import Values
 from lossnav.analysis.inference.records import Rates
 from lossnav.problem.losses import Loss
@@ -110,7 +109,7 @@ class Inference(Shown):
     law: Any = None
     loss: Loss | None = None
     others: tuple[Inference, ...] = field(default=(), repr=False)
-    again: Callable[[], Evidence] | None = field(default=None, repr=False)
+    again: Callable[[], Any] | None = field(default=None, repr=False)
 
     def objective(self) -> Objective:
         """Return the problem at the estimates, with k = 1 and η = a.
