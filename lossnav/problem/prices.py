@@ -165,7 +165,7 @@ class _Separable(Price):
 
 @dataclass(frozen=True)
 class Acceleration(_Separable):
-    r"""The price of acceleration, :math:`m|\ddot\theta|^2/2+c|\dot\theta|^2/2`, both in the objective's metric (W1).
+    r"""The price :math:`m|\ddot\theta|^2/2+c|\dot\theta|^2/2` of acceleration, in the objective's metric (W1).
 
     ``value``, ``conjugate``, ``velocity`` and ``bregman`` are those of m|a|²/2: here v is an acceleration.
 

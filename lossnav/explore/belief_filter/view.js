@@ -251,7 +251,7 @@ function beliefWords({ gamma, now }, law, scores) {
   return [verdict, [
     `γ = ${fixed(gamma, 2)}: β = ${fixed(law.beta, 4)}, memory ${compact(steps)} steps.`,
     `κ = B/A = ${fixed(law.gain, 3)}, B = σ²/s² = ${compact(law.evidence)}.`,
-    `Error over the last ${now - pastOf(now)} steps: ${compact(scores.average / scores.smoother)} times the smoother's.`,
+    `Error in steps ${pastOf(now) + 1} to ${now}: ${compact(scores.average / scores.smoother)} times the smoother's.`,
   ]];
 }
 

@@ -69,6 +69,7 @@ def run(
     flag("progress", progress)
     if own.is_own(experiment.model):
         experiment = experiment.settled()
+    flag("distributed", distributed)
     start = time.perf_counter()
     place = training.pick_device(experiment.device if device is None else device)
     if dataset is None and experiment.data != "bits":
