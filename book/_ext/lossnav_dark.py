@@ -16,7 +16,7 @@ from PIL import Image, ImageFilter
 GROUND = (0x12, 0x12, 0x12)  # of the page in the dark theme: sphinx-book-theme's --pst-color-background
 INK = (0xE6, 0xEB, 0xF0)  # what black becomes
 LUMINOUS = 0.22  # least luminance of a pure hue: nearly five times that of the ground, as WCAG compares them
-FULL, COLOURED = 0.85, 0.85  # shares of a hue beside black from which on it is in full light, and without ink
+VIVID = 0.85  # share of a hue beside black from which on it is in full light, and without ink
 PALE = 0.35  # share of white up to which a hue stays as it is
 SIZE = 65  # of the table, per channel; Pillow interpolates
 
@@ -44,13 +44,13 @@ def darkened(colours: NDArray[np.float64]) -> NDArray[np.float64]:
     hue = np.divide(colours - paper, strength, out=np.zeros_like(colours), where=strength > 0)
     beside_black = np.divide(strength, 1.0 - paper, out=np.zeros_like(paper), where=paper < 1)
 
-    brightest, shade = _linear(hue), _linear(hue * np.minimum(1.0, beside_black / FULL))
+    share = np.minimum(1.0, beside_black / VIVID)
+    brightest, shade = _linear(hue), _linear(hue * share)
     highest = (brightest @ _WEIGHTS)[:, None] + 1e-12
     wanted = np.maximum((shade @ _WEIGHTS)[:, None], LUMINOUS)
     lit = brightest * np.minimum(1.0, wanted / highest)
     lit += np.clip((wanted - highest) / (1.0 - highest), 0.0, 1.0) * (1.0 - lit)  # towards white
 
-    share = np.minimum(1.0, beside_black / COLOURED)
     coloured = share**2 * (3.0 - 2.0 * share)
     drawn = _encoded((coloured * lit**0.7 + (1.0 - coloured) * ink**0.7) ** (1 / 0.7))  # turns no hue, dulls none
     faded = (1.0 - coloured) * paper**2 + coloured * np.maximum(0.0, (paper - PALE) / (1.0 - PALE)) ** 1.2

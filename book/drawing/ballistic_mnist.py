@@ -11,8 +11,6 @@ from lossnav.figures import COLOURS, LANDSCAPE, halo, label, letter, title
 from lossnav.figures import line as style
 from lossnav.lab import registry
 
-_VARIANTS = {"belief, innovation": ("navigator", ":")}  # rule that lends its look, line style: as in beliefs.py
-
 
 def epsilon(*, sizes, inside, outside):
     """Draw the length of a step of a rule that divides by a root, with ε inside of it and outside."""
@@ -144,8 +142,7 @@ def _by_factor(runs, factors, key, missing):
 def _band(ax, rule, values, x=None, marker=True):
     """Draw the mean over rows and shade from the lowest to the highest row."""
     where = np.arange(1, values.shape[1] + 1) if x is None else np.asarray(x)
-    look, dashes = _VARIANTS.get(rule, (rule, None))
-    options = style(look, marker, lw=2.0) | ({"linestyle": dashes} if dashes else {})
+    options = style(rule, marker, lw=2.0)
     if marker:
         options |= {"ms": 4.5, "markeredgecolor": "white", "markeredgewidth": 0.6}
     ax.plot(where, values.mean(axis=0), label=registry.label(rule), **options)

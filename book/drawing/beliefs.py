@@ -190,7 +190,7 @@ def curvature(*, stages):
 _VARIANCES = {  # rule that lends its look, line style
     "uncentred": ("belief", "-"),
     "centred": ("newton", "--"),
-    "innovation": ("navigator", ":"),
+    "innovation": ("belief, innovation", ":"),
 }
 
 

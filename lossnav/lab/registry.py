@@ -83,6 +83,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
             like="ballistic",
         ),
         "belief": Rule("Belief", "#332288", "-", "*", "lossnav.optim:Belief", _ADAPTIVE, given=_UNFUSED),
+        "belief, innovation": Rule("Belief, innovation", "#B5179E", ":", "<", like="navigator"),
         "navigator": Rule("Navigator", "#B5179E", "-.", "<", "lossnav.optim:Navigator", _ADAPTIVE, given=_UNFUSED),
         "uncertain": Rule(
             "Uncertain", "#882255", "-", "p", "lossnav.optim:Uncertain", (1e-4, 1e-2), given=_AROUND_ZERO
@@ -133,5 +134,7 @@ OPTIMIZERS = tuple(name for name, rule in RULES.items() if rule.optimizer)
 
 def label(rule: str) -> str:
     """Return the name of a rule in figures and tables, or of a variant, "rule, what differs"."""
-    base, comma, variant = (rule, "", "") if rule in RULES else rule.partition(", ")
+    if rule in RULES:
+        return RULES[rule].label
+    base, comma, variant = rule.partition(", ")
     return RULES[base].label + comma + variant if base in RULES else rule

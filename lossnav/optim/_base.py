@@ -166,7 +166,7 @@ class Rule(torch.optim.Optimizer, abc.ABC):
         # All that can be wrong is looked at before anything moves.
         if not torch.compiler.is_compiling() and not self.state and self._only_prepares():
             return loss
-        if self.check_gradients and not torch.compiler.is_compiling() and not finite.is_judged_elsewhere():
+        if self._judges():
             self._check_gradients()
             if not self.state:
                 _scale.look(type(self).__name__, self.param_groups, self._decides)
@@ -179,6 +179,10 @@ class Rule(torch.optim.Optimizer, abc.ABC):
             for params in self._batches(group):
                 self._move(group, params)
         return loss
+
+    def _judges(self) -> bool:
+        """Whether it looks for what is not finite."""
+        return self.check_gradients and not torch.compiler.is_compiling() and not finite.is_judged_elsewhere()
 
     def _check_gradients(self) -> None:
         """Raise unless the gradients on the CPU are finite and, if need be, their squares."""
@@ -234,7 +238,7 @@ class Rule(torch.optim.Optimizer, abc.ABC):
         """Split the parameters with a gradient into lists that one foreach call can take."""
         params = [p for p in group["params"] if p.grad is not None]
         for p in params:
-            finite.check_dense(p)
+            finite.check_dense(p, p.grad)
         foreach = group["foreach"]
         if foreach is None:  # tensor subclasses (quantised weights …) may not implement the foreach kernels
             foreach = all(type(_shards.local(p)) in (Tensor, torch.nn.Parameter) for p in params)
@@ -350,8 +354,7 @@ class Rule(torch.optim.Optimizer, abc.ABC):
             group = {**saved, "params": own["params"]}
             self._complete(group)
             self._check_group(group)
-        homes = zip(*(chain.from_iterable(g["params"] for g in some) for some in (groups, own_groups)), strict=False)
-        shapes = {key: p.shape for key, p in homes}
+        shapes = {key: p.shape for key, p in zip(_parameters(groups), self._parameters(), strict=False)}
         for key, entry in states.items():
             _switch.check_memory(type(self).__name__, entry, self._known(entry))
             if "step" in entry:
@@ -378,7 +381,7 @@ class Rule(torch.optim.Optimizer, abc.ABC):
 
     def _keep_bits(self, state_dict: State) -> None:
         """Put copies of the saved tensors where torch has put rounded ones, or the saved ones themselves."""
-        saved_ids = chain.from_iterable(group["params"] for group in state_dict["param_groups"])
+        saved_ids = _parameters(state_dict["param_groups"])
         for saved_id, parameter in zip(saved_ids, self._parameters(), strict=True):
             half = parameter.dtype in _HALF
             for key, value in state_dict["state"].get(saved_id, {}).items():
@@ -393,7 +396,12 @@ class Rule(torch.optim.Optimizer, abc.ABC):
         return self.param_groups if owner is None else owner.param_groups
 
     def _parameters(self) -> Iterator[Tensor]:
-        return chain.from_iterable(group["params"] for group in self.param_groups)
+        return _parameters(self.param_groups)
+
+
+def _parameters(groups: Iterable[Group]) -> Iterator[Any]:
+    """Return the parameters of all groups, in a saved state their numbers."""
+    return chain.from_iterable(group["params"] for group in groups)
 
 
 def given(arguments: Group, *others: str) -> Group:

@@ -58,12 +58,12 @@ def check_estimates(groups: Groups, params: Sequence[Tensor], estimates: Sequenc
     _name(groups, [(p, e) for p, e in pairs if e is not None and e.device.type == "cpu"], "curvature", False)
 
 
-def check_dense(parameter: Tensor) -> None:
+def check_dense(parameter: Tensor, gradient: Tensor) -> None:
     """Raise ``RuntimeError`` if a parameter's gradient is sparse."""
-    if parameter.grad is not None and parameter.grad.layout != torch.strided:
+    if gradient.layout != torch.strided:
         raise RuntimeError(
-            f"a sparse gradient (layout {parameter.grad.layout}) came for a parameter of shape "
-            f"{tuple(parameter.shape)}, but it must be dense: use sparse=False in the embedding"
+            f"a sparse gradient (layout {gradient.layout}) came for a parameter of shape {tuple(parameter.shape)}, but "
+            "it must be dense: use sparse=False in the embedding"
         )
 
 
@@ -71,10 +71,11 @@ def _moved(groups: Groups) -> Iterator[tuple[Tensor, Tensor]]:
     """Yield the parameters whose gradients are looked at, with these."""
     for group in groups:
         for p in group["params"]:
-            if p.grad is not None:
-                check_dense(p)
-                if p.grad.device.type == "cpu":
-                    yield p, p.grad
+            gradient = p.grad
+            if gradient is not None:
+                check_dense(p, gradient)
+                if gradient.device.type == "cpu":
+                    yield p, gradient
 
 
 def _name(groups: Groups, judged: Sequence[tuple[Tensor, Tensor]], what: str, squares: bool) -> None:

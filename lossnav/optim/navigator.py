@@ -337,7 +337,7 @@ class Navigator(Generated):
         if replicas is not None and params:
             names = [(*self._draw_name(p, *home[id(p)]), home[id(p)][1]["probes"]) for p in params]
             estimates = _replicas.average(replicas, params, names, estimates)
-        if self.check_gradients and not finite.is_judged_elsewhere():
+        if self._judges():
             finite.check_estimates(self.param_groups, params, estimates)
         for p, estimate in zip(params, estimates, strict=True):
             if estimate is not None:

@@ -196,16 +196,18 @@ class Uncertain(Rule):
         return words, why, None
 
     def _look(self) -> None:
+        """Find the priors of parameters that are new, and see that each gradient was taken at a sample of its own."""
+        known = len(self.state) == sum(1 for _ in self._parameters())
         for group in self.param_groups:
-            for p in group["params"]:
-                if p.grad is not None:
-                    state = self.state.get(p)
-                    state = self._state_of(p, group) if state is None or "precision" not in state else state
-                    if group["sample"] and state["draws"] == state["used"]:
-                        raise RuntimeError(
-                            f"Uncertain(sample=True) has no sample for a parameter of shape {tuple(p.shape)}: compute "
-                            "the loss and call backward() inside `with optimizer.sampled():`, then step()"
-                        )
+            moved = () if known and not group["sample"] else [p for p in group["params"] if p.grad is not None]
+            for p in moved:
+                if "precision" not in self.state.get(p, ()):
+                    self._state_of(p, group)
+                if group["sample"] and self.state[p]["draws"] == self.state[p]["used"]:
+                    raise RuntimeError(
+                        f"Uncertain(sample=True) has no sample for a parameter of shape {tuple(p.shape)}: compute the "
+                        "loss and call backward() inside `with optimizer.sampled():`, then step()"
+                    )
 
     def _start(self, parameter: Tensor, group: Group, state: State) -> None:
         start_state(self, parameter, group, state)

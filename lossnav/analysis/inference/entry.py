@@ -223,15 +223,15 @@ def _answer(seen: Evidence, fit: Fit, asked: Question) -> Inference:
     inside = np.clip(likelihood.x, likelihood.low + margin, likelihood.high - margin)
     pinned, followed = inside != likelihood.x, inside
     if pinned.any():  # the others follow: what is not told is a way along which the fit stays as good
-        followed, _ = likelihood.fit(inside, lambda x: np.append(likelihood.held(x), (x - inside)[pinned]))
+        there, _ = likelihood.fit(inside, lambda x: np.append(likelihood.held(x), (x - inside)[pinned]))
+        followed = there if np.all(np.isfinite(there)) else inside
     free = [name for name in family.names if name not in asked.known]
-    # Lost is what has no rank at the best fit, or an interval over its whole range.
+    # Lost is what has no rank at the best fit, no ends, or no upper end and no rank on the way to the edge.
     lost = [name for name in free if likelihood.blind(inside, quantities[name])]
     estimates: dict[str, Estimate] = {}
     for name in [name for name in free if name not in lost]:
         ends = likelihood.interval(quantities[name])
-        blind = np.all(np.isfinite(followed)) and likelihood.blind(followed, quantities[name])
-        if ends[1] >= 1 and (ends[0] <= 0 or blind):
+        if ends[1] >= 1 and (ends[0] <= 0 or likelihood.blind(followed, quantities[name])):
             lost.append(name)
         else:
             low, high = map(quantities[name].value, ends)

@@ -319,17 +319,27 @@ class Quantity:
     def place(self, value: float) -> float:
         """Return where a value lies; a deadline is after the record, and q has either sign."""
         if self.name == "q":
-            return 0.5 + math.atan(value / self.typical) / math.pi
+            return place_on_the_line(value, self.typical)
         above = value - self._base
         return 1.0 if above > _OUT * self.typical else above / (above + self.typical)
 
     def value(self, place: float) -> float:
         """Return what lies at a place."""
         if self.name == "q":
-            inside = 0 < place < 1
-            return self.typical * math.tan(math.pi * (place - 0.5)) if inside else math.copysign(math.inf, place - 0.5)
+            return value_on_the_line(place, self.typical)
         return math.inf if place >= 1 else self._base + self.typical * place / (1 - place)
 
     @property
     def _base(self) -> float:
         return self.scale.end if self.name == "T" else 0.0
+
+
+def place_on_the_line(value: float, typical: float) -> float:
+    """Return where a value of either sign lies between −∞, 0, and ∞, 1; 0 is half-way, a typical one three quarters."""
+    return 0.5 + math.atan(value / typical) / math.pi
+
+
+def value_on_the_line(place: float, typical: float) -> float:
+    """Return what lies at a place of ``place_on_the_line``."""
+    inside = 0 < place < 1
+    return typical * math.tan(math.pi * (place - 0.5)) if inside else math.copysign(math.inf, place - 0.5)

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from lossnav import _checks
 from lossnav._checks import Array
 from lossnav._shown import Shown, by_coordinate
-from lossnav.analysis.inference.families import Values
+from lossnav.analysis.inference.families import Values, place_on_the_line, value_on_the_line
 from lossnav.analysis.inference.records import Rates
 from lossnav.problem.losses import Loss
 from lossnav.problem.objective import Objective
@@ -178,10 +178,9 @@ class Inference(Shown):
             size = abs(float(best[index])) or 1.0
 
             def place(x: Array) -> float:
-                number = float(predicted(seen.family.values(x, seen.scale))[index])
-                return 0.5 + math.atan(number / size) / math.pi
+                return place_on_the_line(float(predicted(seen.family.values(x, seen.scale))[index]), size)
 
-            return [size * math.tan(math.pi * (end - 0.5)) for end in seen.likelihood.interval(place)]
+            return [value_on_the_line(end, size) for end in seen.likelihood.interval(place)]
 
         return np.transpose([ends(index) for index in range(len(best))])
 

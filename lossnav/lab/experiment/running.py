@@ -67,9 +67,9 @@ def run(
         instance("dataset", dataset, data.Dataset, "a data.Dataset")
     flag("download", download)
     flag("progress", progress)
+    flag("distributed", distributed)
     if own.is_own(experiment.model):
         experiment = experiment.settled()
-    flag("distributed", distributed)
     start = time.perf_counter()
     place = training.pick_device(experiment.device if device is None else device)
     if dataset is None and experiment.data != "bits":
