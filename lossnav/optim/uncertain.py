@@ -197,7 +197,8 @@ class Uncertain(Rule):
 
     def _look(self) -> None:
         """Find the priors of parameters that are new, and see that each gradient was taken at a sample of its own."""
-        known = len(self.state) == sum(1 for _ in self._parameters())
+        # A traced step that asked the state for its size would be traced anew for each new gradient.
+        known = torch.compiler.is_compiling() or len(self.state) == sum(1 for _ in self._parameters())
         for group in self.param_groups:
             moved = () if known and not group["sample"] else [p for p in group["params"] if p.grad is not None]
             for p in moved:
