@@ -24,6 +24,7 @@ from lossnav import _checks
 from lossnav._checks import Array
 from lossnav._shown import Shown
 from lossnav.problem.drifts import Linear
+from lossnav.problem.functions import budget
 from lossnav.problem.functions.roots import FADED
 from lossnav.problem.losses import Loss, Quadratic
 from lossnav.problem.losses.function import Formula, as_loss
@@ -95,8 +96,8 @@ def regret(
         dt: time of a step, unit T; None takes the one for which the path costs least, and under a price is none. A
             ``Trajectory`` has a time of its own: None is a two-hundredth of it.
         value: where V is known in closed form (a quadratic loss, a constant metric, an affine drift) it is used. Else
-            it is solved for: at three places of each step with "auto", only at both ends with "ends" (``speed`` and
-            ``direction`` are NaN then).
+            it is solved for: at three places of each step with "auto", a tenth of a second each where the loss is
+            cheap, only at both ends with "ends" (``speed`` and ``direction`` are NaN then).
 
     Raises:
         ValueError: naming the argument.
@@ -283,9 +284,12 @@ def _known(objective: Objective, loss: Loss, start: Array, value: str) -> _Known
         return optimum.excess
 
     def velocity(times: Array, places: Array) -> Array:
-        left = objective.horizon - times
-        parts = zip(left, places, strict=True)
-        return np.array([optimal_velocity(replace(objective, horizon=float(s)), loss, x) for s, x in parts])
+        best, left = np.empty_like(places), objective.horizon - times
+        with budget.Budget():  # no limit: it shows how far this is
+            for i, place in enumerate(places):
+                budget.stage(f"optimum {i + 1} of {len(places)}")
+                best[i] = optimal_velocity(replace(objective, horizon=float(left[i])), loss, place)
+        return best
 
     resting = 0.0
     if math.isfinite(objective.horizon):

@@ -85,7 +85,7 @@ class Budget:
         if self._bar.disable:
             self._look = math.inf
         else:
-            words = f"lossnav.solve: {self.stage}" + (f", {self.calls:,} calls" if self.calls else "")
+            words = f"lossnav: {self.stage}" + (f", {self.calls:,} calls" if self.calls else "")
             self._bar.set_description_str(words)
 
 

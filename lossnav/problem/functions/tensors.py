@@ -1,6 +1,8 @@
-"""A user's torch function on arrays: its values, gradients and Hessians by ``torch.func``, of whole batches.
+"""A user's torch function on arrays: its values, gradients and Hessians, of whole batches.
 
-Only who has given a torch function comes here: the rest of the problem needs no torch.
+Only who has given a torch function comes here: the rest of the problem needs no torch. A batch goes through the
+function once; since each point has a value of its own, the gradient of their sum holds all gradients, and that of an
+entry's sum a row of all Hessians.
 """
 
 from __future__ import annotations
@@ -32,11 +34,29 @@ class Derivative:
         """Return the derivative at points of shape (..., D), shape (..., *S), (..., D) or (..., D, D)."""
         import torch  # here: this room is also for those who have none
 
-        derived = (self._shaped, torch.func.grad(self._shaped), torch.func.hessian(self._shaped))[self.order]
-        points = torch.from_numpy(np.ascontiguousarray(theta))
+        points = torch.tensor(theta, requires_grad=self.order > 0)
+        function = self._shaped
         for _ in range(points.ndim - 1):
-            derived = torch.func.vmap(derived)
-        return derived(points).detach().numpy()
+            function = torch.func.vmap(function)
+        with torch.enable_grad():
+            result = function(points.clone())  # the function may write on its argument
+            if self.order > 0:
+                result = _gradient(result, points, twice=self.order > 1)
+            if self.order > 1:
+                result = torch.stack([_gradient(entry, points, twice=False) for entry in result.unbind(-1)], dim=-2)
+        return result.detach().numpy()
 
     def _shaped(self, theta: Any) -> Any:
         return self.function(theta).reshape(self.shape)
+
+
+def _gradient(values: Any, points: Any, twice: bool) -> Any:
+    """Return the gradients of values, each of its own point; ``twice``: to be derived again."""
+    import torch
+
+    if not values.requires_grad:
+        return torch.zeros_like(points)
+    (gradient,) = torch.autograd.grad(
+        values.sum(), points, retain_graph=True, create_graph=twice, materialize_grads=True
+    )
+    return gradient
