@@ -34,6 +34,7 @@ def test_script_and_library_have_the_same_rates_and_weights(module):
         np.testing.assert_allclose(answer["weights"], weight, rtol=1e-9, atol=1e-9)
         assert answer["end"] == pytest.approx(end)
         assert answer["negative"] == pytest.approx(widget.negative(), abs=1e-5)
+        assert answer["endShare"] == pytest.approx(widget.end_share(), rel=1e-5)
 
 
 def test_who_wants_what():

@@ -33,6 +33,9 @@ function belowZero(from, to) {
   return low > -1e-9 ? 0 : high <= 0 ? 1 : low / (low - high);
 }
 
+/** The mean size along a straight line from one value to another. @type {(from: number, to: number) => number} */
+const meanSize = (from, to) => (from * to >= 0 ? Math.abs(from + to) / 2 : (from * from + to * to) / (2 * Math.abs(to - from)));
+
 /**
  * The weight k·T of a linear loss in equal parts of the time that makes the drawn schedule optimal (theory: L4), and
  * the charge at the deadline.
@@ -41,15 +44,15 @@ function belowZero(from, to) {
 export function impliedWeight({ span, gamma, drawn }) {
   const count = drawn.length - 1;
   const weights = [];
-  let negative = 0;
+  let [negative, total] = [0, lastOf(drawn)];
   for (let i = 0; i < count; i++) {
     const rise = drawn[i + 1] - drawn[i];
     const weight = (/** @type {number} */ share) => gamma * span * (drawn[i] + rise * share) - rise * count;
     for (let j = 0; j < SHARED.parts; j++) weights.push(weight((j + 0.5) / SHARED.parts));
     negative += belowZero(weight(0), weight(1)) / count;
+    total += meanSize(weight(0), weight(1)) / count;
   }
   const end = lastOf(drawn);
-  const total = weights.reduce((sum, w) => sum + Math.abs(w), 0) / weights.length + end;
   return { weights, end, negative, endShare: total > 0 ? end / total : 0 };
 }
 

@@ -38,7 +38,7 @@ const buildDeadline = (root, state) => {
   return simpleView(root, state, TRAITS, {
     label: "schedules from a deadline, and the loss weight that a schedule asks for",
     title: SHARED.title,
-    hint: "Drag T: the plateau and its cooldown move along. Below, draw a schedule: red is a weight that nobody has.",
+    hint: "Drag T: the plateau and its cooldown move along. Then draw a schedule: red is a weight that nobody has.",
     dials: {
       gamma: discountDial(state, traits.gamma.range),
       charge: rootDial(state, "charge", { symbol: "c", name: "charge at the deadline", marks: traits.charge.range }),

@@ -72,7 +72,7 @@ function drawAll(at, f, setting, [theta, w]) {
   const v0 = w * omega;
   const walk = steps(setting, [theta, v0]).map(scaled);
   const { exact, smooth } = laws(setting);
-  drawLine(inner, walk, { stroke: ink("descent"), "stroke-width": 0.9, opacity: 0.75, ...curve("path", f.x, f.y) });
+  drawLine(inner, walk, { stroke: ink("descent"), "stroke-width": 1.2, ...curve("path", f.x, f.y) });
   for (const spot of walk.slice(1)) if (Math.abs(spot[0]) < 4 * f.w && Math.abs(spot[1]) < 4 * f.w) draw(inner, "circle", { cx: spot[0], cy: spot[1], r: 1.5, fill: ink("descent") });
   const from = [theta, matched(setting, [theta, v0])];
   const line = times(setting).map((t) => scaled(oscillator(setting, t, from)));

@@ -26,7 +26,7 @@ const buildRegretRace = (root, state) =>
   simpleView(root, state, TRAITS, {
     label: "the regret of six rules, by speed and direction",
     title: SHARED.title,
-    hint: "Drag γ from 0 to 10: no path changes but the pink one, and the bars change places. Then drag the start.",
+    hint: "Drag γ from 0 to 10: no path changes but the pink one, yet another is the best. Then drag the start.",
     dials: {
       gamma: discountDial(state, SHARED.traits.gamma.range),
       kappa: logDial(state, "kappa", { symbol: "κ", name: "condition number", marks: SHARED.traits.kappa.range, text: (v) => fixed(v, v < 10 ? 2 : 1) }),

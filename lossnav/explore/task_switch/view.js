@@ -91,7 +91,7 @@ function buildTaskSwitch(root, state) {
   scaffold(root, {
     label: "what a switch of the task does to a weight's variance",
     title: SHARED.title,
-    hint: "Drag the next task's minimum, or its arm to bend it; then press Switch. Try flatter, steeper, only moved; then raise γ.",
+    hint: "Drag the next task's minimum, or its arm to bend it; then press Switch. Raise γ and press again.",
     stage: [stage],
     control: [row.node],
     says,

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from lossnav import _checks, explore
 from lossnav._checks import Array
 from lossnav.problem.objective import Objective
-from lossnav.rules.deadline import deadline_rate, loss_weight
+from lossnav.rules.deadline import LossWeight, deadline_rate, loss_weight
 from oracles.common import compact, fixed
 
 _SHARED = explore.Deadline._shared
@@ -39,10 +39,19 @@ class Deadline(explore.Deadline):
         schedule = loss_weight(fine, self.gamma * self.span)
         return schedule.weight, float(np.sum(schedule.charges))
 
+    def at_many_times(self) -> LossWeight:
+        """Return what the drawn schedule asks for, by many times."""
+        return loss_weight(np.interp(np.linspace(0, 6, 600_001), np.arange(7), self.drawn), self.gamma * self.span)
+
     def negative(self) -> float:
-        """Return the share of the time in which the weight is negative, by many times."""
-        fine = np.interp(np.linspace(0, 6, 600_001), np.arange(7), self.drawn)
-        return float(np.mean(loss_weight(fine, self.gamma * self.span).weight < -1e-9))
+        """Return the share of the time in which the weight is negative."""
+        return float(np.mean(self.at_many_times().weight < -1e-9))
+
+    def end_share(self) -> float:
+        """Return the charge at the deadline over all that is charged."""
+        asked = self.at_many_times()
+        end = float(np.sum(asked.charges))
+        return end / (float(np.mean(np.abs(asked.weight))) + end)
 
     def said(self) -> list[str]:
         """Return numbers that the script tells."""
