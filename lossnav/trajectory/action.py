@@ -121,7 +121,7 @@ def judged(case: Case, attempts: Iterator[Trajectory], name: Method) -> Trajecto
     """Return the best of some extremals; not converged where a cheaper one has not, or the search was incomplete."""
     best = cheapest(case, _inside(attempts), name)
     if best.converged:
-        paths = [path for path in best.candidates if path.status.is_path and path.action < best.action]
+        paths = [path for path in best.candidates if path.action < best.action]
         least = min(map(_paid, paths), default=math.inf)
         if best.action - least > 1e-6 * (abs(best.action) + abs(least)):
             detail = f"it has J = {least:.9g}, the best that did {best.action:.9g}; try more steps"

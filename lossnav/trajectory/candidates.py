@@ -34,7 +34,7 @@ def cheapest(case: Case, paths: Iterable[Trajectory], method: Method) -> Traject
     best = ordered[0] if ordered else standstill(case, method)
     best = replace(best, others=tuple(ordered))
     least = min(bounds, default=math.inf)
-    if best.converged and least < best.action - 1e-3 * abs(best.action):
+    if best.converged and least < best.action and not math.isclose(least, best.action, rel_tol=1e-3):
         best = runs_away(best, f"J <= {least:.6g} against {best.action:.6g}")
     if budget.spent():
         seen = sum(path.converged for path in ordered)

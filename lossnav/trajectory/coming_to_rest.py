@@ -12,8 +12,9 @@ from lossnav._checks import Array, NoMinimiser
 from lossnav.problem.functions import budget
 from lossnav.problem.functions.roots import FADED
 from lossnav.problem.task import Task
-from lossnav.trajectory import approach, late, newton, stationary
+from lossnav.trajectory import approach, itineraries, late, newton, stationary
 from lossnav.trajectory.case import Case
+from lossnav.trajectory.itineraries import Stretch
 from lossnav.trajectory.mesh import double, first_steps, most_steps
 from lossnav.trajectory.nodal import account, nodes_of, trajectory_of
 from lossnav.trajectory.refinement import Settings, refine
@@ -78,21 +79,22 @@ class ToRests:
         Where no stable rest can be reached, the saddles that are blunt enough for γ are tried.
         """
         objective, loss, final = self.objective, self.loss, self.final_loss
-        theta0, settings = self.theta0, self.settings
+        theta0 = self.theta0
         rests = stationary.search(objective, final, theta0)
-        plain = objective.drift is None and not self.graded
-        if rests.bottomless is not None and plain:
+        if rests.bottomless is not None and objective.drift is None and not objective.curved:
             place = np.array2string(rests.bottomless, precision=3)
             raise NoMinimiser(
                 f"no minimiser: the loss falls so fast towards {place} that J has no lower bound; set a horizon"
             )
-        # Places on the floor of a valley are no rests of their own: one path with a late deadline serves them all.
-        rests, floor = late.split(objective, final, rests)
-        may_wander = self.cut is None and plain
+        may_wander = self.cut is None and objective.drift is None
+        # Degenerate places, and those on the floor of a valley, are no rests of their own: one path with a late
+        # deadline serves them all.
+        places = rests.points
+        rests, floor = late.split(objective, final, theta0, rests)
         if len(floor):
-            budget.stage("a path to a valley")
-            earliest = self.settled + late.descent(objective, final, floor)
-            yield late.path(objective, loss, theta0, replace(rests, points=floor, lost=floor[:0]), settings, earliest)
+            budget.stage("a path to a rest that has no rate of approach")
+            earliest = late.descent(objective, final, floor)
+            yield self._late(replace(rests, points=places, lost=floor[:0]), earliest)
         try:
             ends = stationary.targets(objective, final, theta0, rests)
         except NoMinimiser:
@@ -101,35 +103,42 @@ class ToRests:
             if not may_wander:
                 raise
             budget.stage("a path that never comes to rest")
-            yield late.path(objective, loss, theta0, rests, settings)
+            yield self._late(rests)
             return
         # Of the rests that are left, those that a path can reach and that may matter.
         ends = self._cheapest(self._below(ends))
         if forgotten := self._forgotten(ends):
             budget.stage("a path that is forgotten on its way")
-            places = np.array([end.centre for end in forgotten])
-            yield replace(
-                late.path(objective, loss, theta0, replace(rests, points=places), settings), unseen=rests.unseen
-            )
+            path = self._late(replace(rests, points=np.array([end.centre for end in forgotten])))
+            yield replace(path, unseen=rests.unseen)
             ends = [end for end in ends if end not in forgotten]
             if not ends:
                 return
         # To each of these an extremal; where none has one, to saddles that are blunt enough for the discount.
-        has_extremal = False
+        has_extremal, least = False, math.inf
         for path in self._all(ends, rests):
             has_extremal = has_extremal or path.status is not Status.NO_EXTREMAL
+            least = min(least, path.action) if path.converged else least
             yield path
         if not (has_extremal or len(floor)):
             saddles = stationary.saddles(objective, final, theta0, rests)
             yield from map(self._onto_saddle, saddles)
             if not saddles and may_wander:
-                yield late.path(objective, loss, theta0, rests, settings)
+                yield self._late(rests)
         # Descents have got lost: it may pay to run away.
         if len(rests.lost) and may_wander:
             budget.stage("a path that runs away")
-            away = late.escape(objective, loss, theta0, rests, min(float(loss.value(end.centre)) for end in ends))
+            lowest = min(float(final.value(end.centre)) for end in ends)
+            away = late.escape(objective, loss, theta0, rests, lowest, self.settled)
             if away is not None:
                 yield away
+                if objective.gamma > 0 and away.action < least - _SAME * abs(least):
+                    far = late.towards(loss, theta0, rests)
+                    yield self._late(replace(rests, points=np.concatenate([rests.points, far])))
+
+    def _late(self, rests: Rests, least: float = 0.0) -> Trajectory:
+        """Return the path of a late deadline, at the earliest ``least`` after the loss has settled."""
+        return late.path(self.objective, self.loss, self.theta0, rests, self.settings, self.settled + least)
 
     def _all(self, ends: list[LocalValue], rests: Rests) -> Iterator[Trajectory]:
         """Yield what was found on coarse grids: what is no path as it is, the others refined, the cheapest first."""
@@ -156,7 +165,7 @@ class ToRests:
         Where e^{−γt} has fallen to nothing the terminal value no longer holds a path: its end must be looked at.
         """
         place = path.asymptote
-        size = max(1.0, float(np.max(np.abs(place))), float(np.max(np.abs(path(0.0) - place))))
+        size = max(1.0, float(np.max(np.abs(path(0.0) - place))))
         if not np.all(np.isfinite(place)) or float(np.max(np.abs(path(span) - place))) <= 0.05 * size:
             return path
         status, detail = _none_at(place)
@@ -220,11 +229,12 @@ class ToRests:
         if len(points):
             lowest = np.linalg.eigvalsh(self.final_loss.hessian(points))
             points = points[(lowest < 0).sum(axis=1) <= 1]
+        before = itineraries.stretches(self.objective, self.loss, self.theta0, self.settled) if self.settled else []
         for number, (known, end) in enumerate(direct, 1):
             places = self._passes(end, points, rests.bent, max(_LEAST_PASSES, _PASSES // len(ends)))
-            if places and not budget.spent():
+            if (places or before) and not budget.spent():
                 budget.stage(f"other ways to rest {number} of {len(ends)}")
-                for probe in self._other_ways(end, ends, places, known, best):
+                for probe in self._other_ways(end, ends, places, before, known, best):
                     best = min(best, probe.action)
                     yield probe
 
@@ -271,9 +281,11 @@ class ToRests:
         return self._arriving(coarse, probe, end, ends)
 
     def _other_ways(
-        self, end: LocalValue, ends: list[LocalValue], places: list[Array], known: _Probe, best: float
-    ) -> Iterator[_Probe]:
-        """Yield the extremals to ``end`` by way of some places that may cost less than the best path of all, ``best``.
+        self, end: LocalValue, ends: list[LocalValue], places: list[Array], before: list[Stretch], known: _Probe,
+        best: float,
+    ) -> Iterator[_Probe]:  # fmt: skip
+        """Yield the extremals to ``end`` by way of some places, or of rests in the stretches ``before`` the loss has
+        settled, that may cost less than the best path of all, ``best``.
 
         They are walked side by side on a few steps, together with the path that is known. What so much is gained on as
         the best is ahead, but for what the few steps change in the known path, goes on by itself.
@@ -284,6 +296,7 @@ class ToRests:
         few = replace(coarse, steps=_FEW, rule="exact", mesh=approach.mesh_of(self.loss, coarse.horizon, _FEW))
         times = np.minimum(few.times, known.problem.horizon)
         starts = [self._by_way_of(by, end, few.times) for by in places]
+        starts += [self._after(way, end, few.times) for way in itineraries.ways(few, self.theta0, before)]
         starts = [approach.on(known.problem.times, known.minimum.path, times), *starts]
         same, *rough = newton.minimise_all(few, np.array(starts), limit=_ITERATIONS)
         off = abs(_Probe(few, same).action - known.action)
@@ -303,6 +316,12 @@ class ToRests:
         left = since + 1 / end.growth
         straight = self.theta0 + np.clip(-since * end.growth, 0.0, 1.0)[:, None] * (place - self.theta0)
         return np.where((left > 0)[:, None], end.follow(place, np.maximum(left, 0.0)), straight)
+
+    def _after(self, way: Array, end: LocalValue, times: Array) -> Array:
+        """Return a way with these knots until the loss has settled, and the law of the end after."""
+        since = times - self.settled
+        lawful = end.follow(way[-1, 1:], np.maximum(since, 0.0))
+        return np.where(since[:, None] > 0, lawful, itineraries.walked(way, times))
 
     def _begun(self, end: LocalValue) -> Transcription:
         """Return J on the first mesh, of the time that the law of the end takes."""
@@ -368,7 +387,7 @@ class ToRests:
         place = saddle.centre
         rates = np.linalg.eigvals(saddle.closed).real
         distance = float(np.max(np.abs(self.theta0 - place)))
-        arrived = 1e-5 * max(1.0, float(np.max(np.abs(place))))
+        arrived = 1e-5 * max(1.0, distance)
         slowest = -float(np.max(rates, initial=-self.objective.gamma, where=rates < 0))
         span = self.cut if self.cut is not None else (math.log(max(distance / arrived, 1.0)) + 6.0) / slowest
         coarse = self._coarse(span, saddle)
@@ -396,7 +415,7 @@ def _none_at(place: Array) -> tuple[Status, str]:
 def _arrival(theta0: Array, end: LocalValue) -> tuple[float, float]:
     """Return how near to a rest counts as arrived, and how long the linear law takes to get well inside."""
     distance = max(float(np.max(np.abs(theta0 - end.fixed))), 1e-300)
-    arrived = 1e-4 * max(1.0, float(np.max(np.abs(end.fixed))), distance)
+    arrived = 1e-4 * max(1.0, distance)
     return arrived, max(math.log(max(distance / arrived, 1.0)) + 6.0, 6.0) / -end.growth
 
 
@@ -421,7 +440,7 @@ def _rests(problem: Transcription, probe: newton.Minimum, rests: list[LocalValue
     velocity = problem.velocities(probe.path, probe.loss_gradient)
     for rest in rests:
         if rest.growth < 0:
-            size = 1e-3 * max(1.0, float(np.max(np.abs(rest.fixed))))
+            size = 1e-3 * max(1.0, float(np.max(np.abs(rest.fixed - probe.path[0]))))
             distance = np.abs(probe.path - rest.fixed).max(axis=1) + np.abs(velocity).max(axis=1) / -rest.growth
             if np.min(distance) < size:
                 return True

@@ -15,7 +15,7 @@ from lossnav.problem.functions import budget
 from lossnav.problem.losses import Loss
 from lossnav.problem.objective import Objective
 from lossnav.problem.task import Task
-from lossnav.trajectory import approach, newton, stationary
+from lossnav.trajectory import approach, itineraries, newton, stationary
 from lossnav.trajectory.case import Case
 from lossnav.trajectory.mesh import first_steps
 from lossnav.trajectory.priced import transcription
@@ -23,7 +23,7 @@ from lossnav.trajectory.refinement import Settings, refine
 from lossnav.trajectory.result import Trajectory
 from lossnav.trajectory.transcription import Transcription
 
-_NEAREST = 8  # stationary points by way of which paths are tried, where a mesh has to follow each of them
+_CHEAPEST = 8  # stationary points by way of which paths are tried, where a mesh has to follow each of them
 # How fast the drift carries a start, and the share of the pull downhill: in natural units the loss acts within a time
 # of order one. Newton's method does not change how often a path winds around what it avoids: so several speeds.
 _FLOWS = ((0.0, 1.0), (0.7, 0.0), (0.8, 0.0), (0.9, 0.0), (1.0, 0.0), (1.0, 1.0))
@@ -45,18 +45,28 @@ def from_starts(
         first = first_steps(objective, len(theta0), horizon)
         problem = transcription(objective, loss, horizon, min(settings.steps or first, first), endpoint=endpoint)
     via = [problem.lift(place) for place in _places(objective, loss, theta0[: loss.dim])]
+    between = itineraries.stretches(objective, loss, theta0, horizon)
     budget.stage(f"paths from {1 + len(via)} starts")
-    # Straight ways: by each stationary point to a fixed end, or to each point and there to stay; and flows with the
-    # drift.
+    # Straight ways: by each stationary point to a fixed end, or to each point and there to stay; those by the rests of
+    # what a loss is on its way; and flows with the drift.
     u = np.linspace(0.0, 1.0, problem.steps + 1)[:, None]
-    if endpoint is not None:
-        starts: list[Array] = [theta0 + u * (endpoint - theta0)]
-        starts += [np.where(u < 0.5, theta0 + 2 * u * (by - theta0), by + (2 * u - 1) * (endpoint - by)) for by in via]
+    by_place: list[list[Array]]
+    with np.errstate(all="ignore"):  # fast ways may overflow
+        if endpoint is not None:
+            by_place = [[by + (2 * u - 1) * np.where(u < 0.5, by - theta0, endpoint - by)] for by in via]
+        else:
+            by_place = [approach.straight(problem, theta0, point) for point in via]
+        if graded and len(by_place) > _CHEAPEST:
+            costs = itineraries.costs(problem, np.array([ways[-1] for ways in by_place]))
+            by_place = [by_place[i] for i in np.argsort(costs)[:_CHEAPEST]]
+        starts: list[Array] = [way for ways in by_place for way in ways]
+        for way in itineraries.ways(problem, theta0, between):
+            path = itineraries.walked(way, problem.times)
+            starts.append(path if endpoint is None else path + u * (endpoint - path[-1]))
+    if endpoint is None:
+        starts += [np.broadcast_to(theta0, (problem.steps + 1, len(theta0))), *carried(problem, theta0)]
     else:
-        starts = [np.broadcast_to(theta0, (problem.steps + 1, len(theta0)))]
-        with np.errstate(all="ignore"):  # fast ways may overflow
-            starts += [way for point in via for way in approach.straight(problem, theta0, point)]
-        starts += carried(problem, theta0)
+        starts.append(theta0 + u * (endpoint - theta0))
     minima = newton.unlike(newton.minimise_all(problem, np.array(starts)))
     if not graded:
         for minimum in minima:
@@ -76,8 +86,7 @@ def _places(objective: Objective, loss: Loss, theta0: Array) -> list[Array]:
         free = replace(free, metric=None, drift=None)
     points = stationary.points(free, final, theta0)
     points = points[np.argsort(np.linalg.norm(points - theta0, axis=1))]
-    inside = [point for point in points if all(point[i] > 0 for i in loss.positive)]
-    return inside[:_NEAREST] if approach.graded(objective, loss) else inside
+    return [point for point in points if all(point[i] > 0 for i in loss.positive)]
 
 
 def carried(problem: Transcription, theta0: Array) -> list[Array]:

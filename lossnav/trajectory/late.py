@@ -17,7 +17,7 @@ import numpy as np
 from lossnav._checks import Array, NoMinimiser
 from lossnav.problem.losses import Loss
 from lossnav.problem.objective import Objective
-from lossnav.trajectory import approach, deadline, modes, multi_start, newton
+from lossnav.trajectory import approach, deadline, modes, multi_start, newton, stationary
 from lossnav.trajectory.refinement import Settings, refine
 from lossnav.trajectory.result import Trajectory, resting_action
 from lossnav.trajectory.riccati import LocalValue, continued
@@ -25,26 +25,30 @@ from lossnav.trajectory.stationary import DEGENERATE, Rests
 from lossnav.trajectory.status import Status
 
 _LATER = 8  # deadlines that are tried, each this many times as late, where nothing fades
+_DIRECTIONS, _ALIKE = 8, 0.9  # ways out that are tried, and the cosine of two that are one
 _MANY = 8  # distinct rests with a floor: isolated ones are not found by the dozen
 
 UNBOUNDED = "no minimiser: J falls without bound as the deadline grows; raise gamma, or set a horizon"
 
 
-def split(objective: Objective, loss: Loss, rests: Rests) -> tuple[Rests, Array]:
-    """Return the rests without those that lie in a valley, and these, shape (M, D), M = 0 where there is none.
+def split(objective: Objective, loss: Loss, theta0: Array, rests: Rests) -> tuple[Rests, Array]:
+    """Return the rests that have a rate of approach, and the others, shape (M, D): degenerate ones, and valleys.
 
-    At γ = 0 only what is lowest counts, as in ``stationary.targets``. Under a drift no valley is looked for.
+    At γ = 0 only what is lowest counts, as in ``stationary.targets``. Under a drift all have one.
     """
     points = rests.points
-    if objective.drift is not None or len(points) < _MANY:
+    if objective.drift is not None or not len(points):
         return rests, points[:0]
-    flat = np.array([_floor(objective, loss, point)[0] for point in points])
+    flat = stationary.degenerate(loss, theta0, points) if rests.starts else np.zeros(len(points), bool)
+    if len(points) >= _MANY:
+        valley = np.array([_floor(objective, loss, point)[0] for point in points])
+        flat |= valley & (valley.sum() >= _MANY)
     if objective.gamma == 0:
         heights = np.asarray(loss.value(points))
         lowest = heights <= np.min(heights) + 1e-9 * (1 + abs(np.min(heights)))
-        flat, points = flat[lowest], points[lowest]
-    if flat.sum() < _MANY:
-        return rests, points[:0]
+        if not np.any(flat & lowest):
+            return rests, points[:0]
+        return replace(rests, points=points[lowest & ~flat]), points[lowest & flat]
     return replace(rests, points=points[~flat]), points[flat]
 
 
@@ -56,9 +60,15 @@ def _floor(objective: Objective, loss: Loss, point: Array) -> tuple[bool, Array]
 
 
 def descent(objective: Objective, loss: Loss, floor: Array) -> float:
-    """Return how long the way down to a valley with these points takes, to the digits of its slowest wall."""
-    walls = np.concatenate([_floor(objective, loss, point)[1] for point in floor])
-    return 18.0 / float(modes.slow_rate(np.min(walls), objective.eta * objective.k, objective.gamma))
+    """Return how long the way down to a valley with these points takes, to the digits of its slowest wall.
+
+    Zero where there is no wall: nobody knows how soon a degenerate rest is come near to.
+    """
+    walls = [curvature for valley, curvature in (_floor(objective, loss, point) for point in floor) if valley]
+    if not walls:
+        return 0.0
+    slowest = np.min(np.concatenate(walls))
+    return 18.0 / float(modes.slow_rate(slowest, objective.eta * objective.k, objective.gamma))
 
 
 def path(
@@ -111,26 +121,48 @@ def _undiscounted(
     return _standing(path, action, excess, place, error, left <= max(10 * settings.rtol, 1e-12) * path.action)
 
 
-def escape(objective: Objective, loss: Loss, theta0: Array, rests: Rests, lowest: float) -> Trajectory | None:
-    """Return the path to the lowest of the points from which the loss only falls farther, of status ``RUNS_AWAY``.
+def escape(
+    objective: Objective, loss: Loss, theta0: Array, rests: Rests, lowest: float, least: float = 0.0
+) -> Trajectory | None:
+    """Return the best path towards points from which the loss only falls farther, of status ``RUNS_AWAY``.
 
     Its ``action`` is a bound from above for γ > 0: it stands still where it has got by a late deadline. For γ = 0 it is
-    one if the loss there is ``lowest``, that of the rests, up to rounding; else there is no path, for J is infinite.
+    one if the loss there is ``lowest``, that of the rests, up to rounding; else there is no path, for J is infinite,
+    or not known under a metric that depends on θ, or of a task. ``least`` is the earliest deadline.
     """
-    heights = np.asarray(loss.value(rests.lost))
-    far, least = rests.lost[int(np.argmin(heights))], float(np.min(heights))
+    heights = np.asarray(loss.at(math.inf).value(rests.lost))
+    far, low = rests.lost[int(np.argmin(heights))], float(np.min(heights))
     if objective.gamma > 0:
-        span, level = 12 / objective.gamma, 0.0
+        span, level = max(12 / objective.gamma, least), 0.0
     else:
-        span, level = 16 / math.sqrt(objective.eta * objective.k), min(lowest, least)
-        if least - lowest > 1e-9 * max(abs(lowest), float(loss.value(theta0)) - lowest):
+        span, level = 16 / math.sqrt(objective.eta * objective.k), min(lowest, low)
+        if loss.timed or objective.curved or low - lowest > 1e-9 * max(abs(lowest), float(loss.value(theta0)) - lowest):
             return None
     try:
-        away = dated(objective, loss, theta0, span, far[None], Settings(rtol=1e-4), level)
+        away = dated(objective, loss, theta0, span, towards(loss, theta0, rests), Settings(rtol=1e-4), level)
     except NoMinimiser:
         return None
     cost = held(objective, loss, away) if objective.gamma > 0 else _length(objective, loss, theta0, far, level)
     return replace(away, action=cost, asymptote=np.full(loss.dim, np.nan), status=Status.RUNS_AWAY, is_minimum=None)
+
+
+def towards(loss: Loss, theta0: Array, rests: Rests) -> Array:
+    """Return places on the ways to points from which the loss only falls farther, shape (K, D): one in each decade.
+
+    Where the best path gets to is not known beforehand, nor which way it goes: the points are some of the lowest that
+    lie in directions of their own.
+    """
+    offsets = rests.lost - theta0
+    reach = np.maximum(np.linalg.norm(offsets, axis=1), 1.0)
+    directions, places = np.empty((0, loss.dim)), []
+    for i in np.argsort(loss.at(math.inf).value(rests.lost)):
+        direction = offsets[i] / reach[i]
+        if len(directions) == _DIRECTIONS or np.any(directions @ direction > _ALIKE):
+            continue
+        directions = np.vstack([directions, direction])
+        decades = np.arange(math.ceil(math.log10(reach[i])) + 1)
+        places.append(theta0 + 10.0 ** -decades[:, None] * offsets[i])
+    return np.concatenate(places)
 
 
 def dated(

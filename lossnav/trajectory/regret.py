@@ -329,8 +329,7 @@ def _surveyed(objective: Objective, loss: Loss, start: Array) -> Loss:
     if loss.timed or loss.stationary_points() is not None:
         return loss
     rests = stationary.search(objective, loss, start)
-    count = len(rests.points)
-    sharp = 0 < count == len(stationary.sharp(loss, start, rests.points))
+    sharp = len(rests.points) > 0 and not np.any(stationary.degenerate(loss, start, rests.points))
     complete = not len(rests.lost) and rests.bottomless is None and rests.unseen <= stationary.MOST_UNSEEN
     return _Surveyed(loss, rests.points) if sharp and complete else loss
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lossnav._checks import Array, NoMinimiser, NotConverged
 from lossnav.problem.drifts import Linear
@@ -98,6 +99,7 @@ def search(objective: Objective, loss: Loss, theta0: Array, *, seed: int = 0) ->
             np.concatenate([low.ends, also.ends]), np.concatenate([low.lost, also.lost]), low.bent or also.bent
         )
         unseen = _unseen(objective, loss, theta0, low.ends)
+    low = _with_strays(objective, loss, theta0, low)
     # Beside the minima the saddles, which are roots of the force, where the loss is not convex.
     ends, deepest = [low.ends], None
     if objective.drift is None and len(low.ends):
@@ -106,21 +108,31 @@ def search(objective: Objective, loss: Loss, theta0: Array, *, seed: int = 0) ->
     if low.bent:  # else the loss is convex as far as it was seen, and has no saddles
         field, jacobian = (loss.gradient, loss.hessian) if objective.drift is None else (force, force_jacobian)
         ends.append(multi_start.roots(field, jacobian, starts).ends)
-    places = _distinct(_flat(objective, loss, np.concatenate(ends)), dim)
+    found = np.concatenate(ends)
+    places = _distinct(theta0, found[_flat(objective, loss, theta0, found)])
     bottomless = _bottomless(objective, loss, theta0, places)
     return Rests(places, low.lost, count, low.bent, deepest, bottomless, unseen)
 
 
+def _with_strays(objective: Objective, loss: Loss, theta0: Array, low: multi_start.Found) -> multi_start.Found:
+    """Return what descents found with those among the lost that got below the start, and nowhere in all their steps."""
+    if objective.drift is not None or not len(low.ends):
+        return low
+    with np.errstate(all="ignore"):
+        strays = ~_flat(objective, loss, theta0, low.ends) & (loss.value(low.ends) < loss.value(theta0))
+    return replace(low, lost=np.concatenate([low.lost, low.ends[strays]]))
+
+
 def _unseen(objective: Objective, loss: Loss, theta0: Array, ends: Array) -> float:
     """Return Good's and Turing's estimate of what the descents with these ends, shape (M, D), have not found."""
-    ends = _flat(objective, loss, ends)
+    ends = ends[_flat(objective, loss, theta0, ends)]
     with np.errstate(all="ignore"):
         places = np.concatenate([theta0[None], ends])
         heights = objective.cost_rate(loss, places, np.zeros_like(places))
     ends = ends[heights[1:] <= heights[0]]
     if not len(ends):
         return 0.0
-    size = _ALIKE * np.maximum(1.0, np.abs(ends).max(axis=1))
+    size = _ALIKE * _sizes(theta0, ends)
     near = np.abs(ends[:, None, :] - ends[None, :, :]).max(axis=2) <= size[:, None]
     return float(np.mean(near.sum(axis=1) == 1)) if len(ends) > 1 else 0.0
 
@@ -177,8 +189,10 @@ def targets(objective: Objective, loss: Loss, theta0: Array, rests: Rests | None
         NoMinimiser: if there is none.
     """
     rests = rests or search(objective, loss, theta0)
-    searched = rests.starts > 0 and objective.drift is None
-    models = _models(objective, loss, sharp(loss, theta0, rests.points) if searched else rests.points)
+    points = rests.points
+    if rests.starts and objective.drift is None:
+        points = points[~degenerate(loss, theta0, points)]
+    models = _models(objective, loss, points)
     ends = [model for model in models if model.growth < 0]
     if not ends and isinstance(loss, Quadratic) and not objective.curved:
         ends = [riccati.local_value(objective, loss, theta0)]
@@ -201,14 +215,14 @@ def lowest(ends: list[riccati.LocalValue]) -> list[riccati.LocalValue]:
     return [end for end in ends if end.rest <= least + 1e-9 * (1 + abs(least))]
 
 
-def sharp(loss: Loss, theta0: Array, points: Array) -> Array:
-    """Return the rests that are not degenerate: a minimum of fourth order has no rate at which paths come to it."""
+def degenerate(loss: Loss, theta0: Array, points: Array) -> NDArray[np.bool_]:
+    """Return which rests are degenerate: a minimum of fourth order has no rate at which paths come to it."""
     if not len(points):
-        return points
+        return np.zeros(0, bool)
     values, vectors = np.linalg.eigh(loss.hessian(points))
     aside = np.max(np.abs(points - theta0), axis=1, keepdims=True) / 10 * vectors[..., 0]
     beside = np.einsum("ni,nij,nj->n", vectors[..., 0], loss.hessian(points + aside), vectors[..., 0])
-    return points[~(np.abs(values[:, 0]) < DEGENERATE * beside)]
+    return np.asarray(np.abs(values[:, 0]) < DEGENERATE * beside)
 
 
 def _models(objective: Objective, loss: Loss, points: Array) -> list[riccati.LocalValue]:
@@ -274,21 +288,27 @@ def _starts(
     return np.concatenate([theta0[None, :], *boxes])
 
 
-def _flat(objective: Objective, loss: Loss, places: Array) -> Array:
-    """Return those of the points at which the force vanishes, as far as its own curvature can tell."""
+def _sizes(theta0: Array, places: Array) -> Array:
+    """Return what distances at some places, (M, D), compare with, shape (M,): where the origin is says nothing."""
+    sizes: Array = np.maximum(1.0, np.abs(places - theta0).max(axis=1))
+    return sizes
+
+
+def _flat(objective: Objective, loss: Loss, theta0: Array, places: Array) -> NDArray[np.bool_]:
+    """Return at which of the points the force vanishes, as far as its own curvature can tell, shape (M,)."""
     if not len(places):
-        return places
+        return np.zeros(0, bool)
     with np.errstate(all="ignore"):
-        size = np.maximum(1.0, np.abs(places).max(axis=1))
+        size = _sizes(theta0, places)
         if objective.drift is not None:
             curvature = np.abs(loss.hessian(places)).max(axis=(1, 2))
             force = np.abs(acceleration(objective, places, np.zeros_like(places), loss.gradient(places))).max(axis=1)
-            return places[force <= 1e-6 * np.maximum(curvature, 1e-12) * size]
+            return np.asarray(force <= 1e-6 * np.maximum(curvature, 1e-12) * size, bool)
         # Direction by direction: a slope along a valley's floor is small beside its walls, but not beside its own bend.
         values, vectors = np.linalg.eigh(loss.hessian(places))
         force = np.abs(np.einsum("bij,bi->bj", vectors, loss.gradient(places)))
         noise = 1e-9 * np.abs(np.asarray(loss.value(places))) / size
-        return places[np.all(force <= 1e-6 * np.abs(values) * size[:, None] + noise[:, None], axis=1)]
+        return np.asarray(np.all(force <= 1e-6 * np.abs(values) * size[:, None] + noise[:, None], axis=1))
 
 
 def _downhill(loss: Loss, rests: Rests) -> str:
@@ -305,11 +325,11 @@ def _downhill(loss: Loss, rests: Rests) -> str:
     )
 
 
-def _distinct(places: Array, dim: int) -> Array:
+def _distinct(theta0: Array, places: Array) -> Array:
     """Return the first of each that lie together, in the order of their coordinates, shape (M, D)."""
     distinct: list[Array] = []
     while len(places):
         distinct.append(places[0])
-        alike = _ALIKE * np.maximum(1.0, np.abs(places).max(axis=1))
+        alike = _ALIKE * _sizes(theta0, places)
         places = places[np.abs(places - places[0]).max(axis=1) > alike]
-    return np.array(sorted(distinct, key=tuple)).reshape(-1, dim)
+    return np.array(sorted(distinct, key=tuple)).reshape(-1, len(theta0))

@@ -24,11 +24,6 @@ class Status(Enum):
     NEVER_RESTS = "a path that never comes to rest costs less"
     BUDGET_SPENT = "the search ended before all was compared"
 
-    @property
-    def is_path(self) -> bool:
-        """Whether what has not converged is a path all the same, of about the cost that it has."""
-        return self in (Status.NEWTON_STOPPED, Status.GRID_TOO_COARSE, Status.LEFT_DOMAIN, Status.DEADLINE_TOO_EARLY)
-
     def said(self, detail: str = "") -> str:
         """Return the words, with the numbers of one path behind them; empty for ``CONVERGED``."""
         if self is Status.CONVERGED:

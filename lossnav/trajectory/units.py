@@ -34,7 +34,7 @@ from lossnav.problem.task import Task
 from lossnav.trajectory.result import Trajectory
 
 _NEAR = 3  # binary orders within which the user's own unit of θ is as good as the natural one
-_SPREAD = 40  # binary orders between the largest and the smallest price of speed that need no units of their own
+_SPREAD = 20  # binary orders between the largest and the smallest price of speed that need no units of their own
 _WIDE = 6  # the same for time, metric, η and k, which the solvers feel less
 _UNKNOWN = 10  # the same for all, if the landscape has no formula and its scales are guessed from samples
 

@@ -1,0 +1,73 @@
+"""Ways through a loss that changes: from rest to rest of the landscapes that it has on its way.
+
+Which wells a learner waits in, one after the other, Newton's method does not change: it has to be told. A beam search
+goes through the stretches between the switches: what is known of the ways so far is their cost if they end there.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from lossnav._checks import Array
+from lossnav.problem.losses import Loss
+from lossnav.problem.objective import Objective
+from lossnav.problem.task import Phases, Task
+from lossnav.trajectory import stationary
+from lossnav.trajectory.transcription import Transcription
+
+_KEPT = 8  # ways that are followed from stretch to stretch
+_CROSSINGS = (1.0, 4.0)  # how long it takes to a place: in natural units the loss acts within a time of order one
+_LOOKS = (0.0, 0.5, 1.0)  # where in a stretch a loss that moves all the time is looked at
+
+Stretch = tuple[float, float, list[Array]]
+"""When a stretch begins and ends, and the places of rest in it."""
+
+
+def stretches(objective: Objective, loss: Loss, theta0: Array, end: float) -> list[Stretch]:
+    """Return the stretches of a task until ``end``, none where all landscapes are convex: there is one path then."""
+    if not isinstance(loss, Task):
+        return []
+    free = replace(objective, horizon=math.inf)
+    if objective.curved:
+        free = replace(free, metric=None, drift=None)
+    marks = [0.0, *(switch for switch in loss.switches if switch < end), end]
+    found, bent = [], False
+    for begin, stop in itertools.pairwise(marks):
+        looks = _LOOKS[:1] if isinstance(loss, Phases) or begin == loss.settled else _LOOKS
+        rests = [stationary.search(free, loss.at(begin + share * (stop - begin)), theta0) for share in looks]
+        bent = bent or any(rest.bent for rest in rests)
+        found.append((begin, stop, list(np.concatenate([rest.points for rest in rests]))))
+    return found if bent else []
+
+
+def ways(problem: Transcription, theta0: Array, between: list[Stretch]) -> list[Array]:
+    """Return the knots (time, place) of the ways by the rests of some stretches that cost least, (K, 1 + D) each."""
+    kept = [np.array([[0.0, *theta0]])]
+    for begin, stop, places in between if between else ():
+        longer = []
+        for way in kept:
+            stay = np.array([stop, *way[-1, 1:]])
+            longer.append([np.vstack([way, stay])])
+            leave = np.array([begin, *way[-1, 1:]])
+            for place in places:
+                arrivals = {begin + min(time, (stop - begin) / 2) for time in _CROSSINGS}
+                longer.append([np.vstack([way, leave, [[t, *place], [stop, *place]]]) for t in sorted(arrivals)])
+        paid = [costs(problem, np.array([walked(way, problem.times) for way in alike])) for alike in longer]
+        order = sorted(range(len(longer)), key=lambda i: float(np.min(paid[i])))
+        kept = [longer[i][int(np.argmin(paid[i]))] for i in order[:_KEPT]]
+    return kept if between else []
+
+
+def walked(way: Array, times: Array) -> Array:
+    """Return where a way with these knots is at some times, shape (T, D): in the end it stays."""
+    return np.stack([np.interp(times, way[:, 0], column) for column in way.T[1:]], axis=1)
+
+
+def costs(problem: Transcription, paths: Array) -> Array:
+    """Return J of paths on the nodes of a problem, (K, N+1, D), shape (K,): infinite where it is none."""
+    with np.errstate(all="ignore"):
+        return np.nan_to_num(np.asarray(problem.action(problem.admitted(paths))), nan=math.inf)
