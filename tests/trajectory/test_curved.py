@@ -1,6 +1,7 @@
 """Paths under a metric that depends on θ: a circle, a constant metric, and the minimised sum."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -206,12 +207,17 @@ CURVED = ln.Objective(gamma=0.5, metric=half_plane)
             ValueError,
             "metric.*eigenvalue -1.*positive definite",
         ),
-        (lambda: curved.solve(CURVED, FLAT, [1.0, 1.0]), ln.NoMinimiser, "no minimiser"),
     ],
 )
 def test_errors_name_the_argument(call, error, words):
     with pytest.raises(error, match=words):
         call()
+
+
+@pytest.mark.parametrize("gamma", [0.0, 0.5])
+def test_on_flat_ground_a_learner_stays(gamma):
+    path = curved.solve(replace(CURVED, gamma=gamma), FLAT, [1.0, 1.0])
+    assert path.action == 0.0 and np.all(path([0.0, 3.0]) == 1.0)
 
 
 @pytest.mark.parametrize("each", [False, True])

@@ -111,8 +111,8 @@ def plan(
 
     Raises:
         ValueError: naming the argument that does not fit.
-        NoMinimiser: if horizon is inf and no plan comes to rest (no entropy, or nothing that bounds the variance), or
-            if negative curvature leaves J without a lower bound.
+        NoMinimiser: if γ = 0, horizon is inf and no plan comes to rest (no entropy, or nothing that bounds the
+            variance), or if negative curvature leaves J without a lower bound.
         NotConverged: with the residual.
 
     Example:

@@ -142,15 +142,25 @@ def test_foreseen_switches_to_far_away_are_found() -> None:
 @pytest.mark.parametrize(
     ("call", "word"),
     [
-        (lambda: un.plan(un.Problem(gamma=1.0), bowl(2.0), [0.0], [1.0]), "entropy"),
+        (lambda: un.plan(un.Problem(gamma=0.0), bowl(2.0), [0.0], [1.0]), "entropy"),
         (lambda: un.plan(problem(), bowl(-1.0), [0.0], [1.0]), "prior_variance"),
         (lambda: un.plan(problem(), bowl(-1.0), [0.0], [1.0], horizon=2.0), "unbounded"),
-        (lambda: un.plan(problem(), un.Wells([[0.0]], [1e-3], [1.0]), [0.0], [1.0]), "prior_variance"),
     ],
 )
 def test_where_no_plan_exists_the_reason_is_said(call, word: str) -> None:
     with pytest.raises(ln.NoMinimiser, match=word):
         call()
+
+
+@pytest.mark.parametrize(
+    "given",
+    [(un.Problem(gamma=1.0), bowl(2.0)), (problem(), un.Wells([[0.0]], [1e-3], [1.0]))],
+    ids=["no entropy", "flat ground"],
+)
+def test_a_variance_that_never_rests_goes_as_with_a_late_deadline(given) -> None:
+    endless, dated = (un.plan(*given, [0.0], [1.0], horizon=horizon) for horizon in (math.inf, 40.0))
+    assert endless.action == pytest.approx(dated.action, rel=1e-6)
+    np.testing.assert_allclose(endless.variance([1.0, 5.0]), dated.variance([1.0, 5.0]), rtol=1e-5)
 
 
 @pytest.mark.parametrize(
