@@ -156,20 +156,22 @@ class Rule(torch.optim.Optimizer, abc.ABC):
         Raises:
             RuntimeError: a gradient is sparse.
             ValueError: a scheduler has made the rate negative, infinite or NaN, or a gradient on the CPU is not finite
-                (see ``check_gradients``); no parameter has moved then, and no state has changed.
+                (see ``check_gradients``); no parameter has moved then, and no state has changed. All processes
+                that have parts of the model (FSDP2, ZeroRedundancyOptimizer) raise together.
         """
         loss = None
         if closure is not None:
             with torch.enable_grad():
                 loss = closure()
         self._check_rates()
-        # All that can be wrong is looked at before anything moves.
+        # All that can be wrong is looked at before anything moves: by all processes, also those that only prepare.
+        judges = self._judges()
+        if judges:
+            self._check_gradients()
         if not torch.compiler.is_compiling() and not self.state and self._only_prepares():
             return loss
-        if self._judges():
-            self._check_gradients()
-            if not self.state:
-                _scale.look(type(self).__name__, self.param_groups, self._decides)
+        if judges and not self.state:
+            _scale.look(type(self).__name__, self.param_groups, self._decides)
         self._look()
         repeats = not torch.compiler.is_compiling()
         for group in self.param_groups:
@@ -186,7 +188,7 @@ class Rule(torch.optim.Optimizer, abc.ABC):
 
     def _check_gradients(self) -> None:
         """Raise unless the gradients on the CPU are finite and, if need be, their squares."""
-        finite.check(self.param_groups, squares=self._squares())
+        finite.check(self.param_groups, squares=self._squares(), owner=self._owning())
 
     def _squares(self) -> bool:
         """Whether the rule squares gradients."""
@@ -392,8 +394,12 @@ class Rule(torch.optim.Optimizer, abc.ABC):
 
     def _all_groups(self) -> list[Group]:
         """Return the caller's groups: inside a ZeroRedundancyOptimizer those with the parameters of all processes."""
-        owner = None if self._owner is None else self._owner()
+        owner = self._owning()
         return self.param_groups if owner is None else owner.param_groups
+
+    def _owning(self) -> Any:
+        """Return the ZeroRedundancyOptimizer that gave this optimizer some of its parameters, or None."""
+        return None if self._owner is None else self._owner()
 
     def _parameters(self) -> Iterator[Tensor]:
         return _parameters(self.param_groups)

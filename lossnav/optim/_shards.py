@@ -8,7 +8,7 @@ tensor — a random number's place in its sequence, the spread of the values —
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import torch
@@ -43,6 +43,35 @@ def whole(tensor: Tensor) -> Tensor:
     """Return all of a DTensor; every process that holds a part must ask. Any other tensor as it is."""
     full: Tensor = tensor.full_tensor() if is_sharded(tensor) else tensor  # type: ignore[attr-defined]
     return full
+
+
+def sharers(parameter: Tensor) -> tuple[Any, ...]:
+    """Return the groups of processes over which a parameter is cut into parts: none if it lies whole on each."""
+    shared: Any = parameter
+    places = enumerate(shared.placements) if is_sharded(parameter) else ()
+    return tuple(shared.device_mesh.get_group(axis) for axis, place in places if place.is_shard())
+
+
+def on_any(here: bool, parameters: Iterable[Tensor], owner: Any) -> bool:
+    """Return whether something holds on any process that has a part of a model on the CPU; each of them must ask.
+
+    Args:
+        here: whether it holds on this one.
+        parameters: of which DTensors name the processes, by one message for each dimension of their meshes.
+        owner: a ZeroRedundancyOptimizer, which names them, too; or None.
+    """
+    if not (torch.distributed.is_available() and torch.distributed.is_initialized()):
+        return here
+    parts: list[Any] = [p for p in parameters if is_sharded(p) and p.device.type == "cpu"]
+    meshes = dict.fromkeys(p.device_mesh for p in parts)
+    place = next((mesh.device_type for mesh in meshes), "cpu")  # of CPU offload, where its processes talk
+    processes = dict.fromkeys(group for mesh in meshes for group in mesh.get_all_groups())
+    if owner is not None and any(p.device.type == "cpu" for group in owner.param_groups for p in group["params"]):
+        processes[owner.process_group] = None
+    held = torch.tensor(int(here), device=place)
+    for group in processes:
+        torch.distributed.all_reduce(held, torch.distributed.ReduceOp.MAX, group=group)
+    return bool(held)
 
 
 def part(full: Tensor, like: Tensor) -> Tensor:

@@ -35,27 +35,40 @@ def is_judged_elsewhere() -> bool:
     return _judged.get()
 
 
-def check(groups: Groups, *, squares: bool) -> None:
+def check(groups: Groups, *, squares: bool, owner: Any) -> None:
     """Raise ``ValueError`` if a gradient on the CPU has an entry that is not finite, or ``squares`` that are not.
 
     The norms of all gradients tell: one pass over them. Those of half precision may overflow where no entry is inf; so
-    where one is not finite each gradient is looked at.
+    where one is not finite each gradient is looked at. Processes that hold parts of one model raise together.
+
+    Args:
+        groups: of this process.
+        squares: whether the squares must be finite, too.
+        owner: the ZeroRedundancyOptimizer around the optimizer, if there is one.
 
     Raises:
         RuntimeError: a gradient is sparse.
     """
     moved = list(_moved(groups))
-    gradients = [_shards.local(g) for _, g in moved]
+    gradients, wrong = [_shards.local(g) for _, g in moved], ""
     for dtype in {g.dtype for g in gradients}:
         norms = torch.stack(torch._foreach_norm([g for g in gradients if g.dtype is dtype]))
         if not (norms.float() if dtype.itemsize < 4 else norms).square().sum().isfinite():
-            _name(groups, moved, "gradient", squares)
+            wrong = wrong or _named(groups, moved, "gradient", squares)
+    _refuse_together(wrong, [p for group in groups for p in group["params"]], "gradient", owner)
 
 
-def check_estimates(groups: Groups, params: Sequence[Tensor], estimates: Sequence[Tensor | None]) -> None:
-    """Raise ``ValueError`` if an estimate of the curvature on the CPU has an entry that is not finite."""
+def check_estimates(groups: Groups, params: Sequence[Tensor], estimates: Sequence[Tensor | None], owner: Any) -> None:
+    """Raise ``ValueError``, as ``check``, unless the estimates of the curvature on the CPU are finite."""
     pairs = zip(params, estimates, strict=True)
-    _name(groups, [(p, e) for p, e in pairs if e is not None and e.device.type == "cpu"], "curvature", False)
+    judged = [(p, e) for p, e in pairs if e is not None and e.device.type == "cpu"]
+    _refuse_together(_named(groups, judged, "curvature", False), params, "curvature", owner)
+
+
+def _refuse_together(wrong: str, params: Sequence[Tensor], what: str, owner: Any) -> None:
+    if _shards.on_any(bool(wrong), params, owner):
+        wrong = wrong or f"another process has refused the {what} of its part of the model, and says why"
+        raise ValueError(f"{wrong}: nothing has moved (check_gradients = False leaves this out)")
 
 
 def check_dense(parameter: Tensor, gradient: Tensor) -> None:
@@ -78,8 +91,8 @@ def _moved(groups: Groups) -> Iterator[tuple[Tensor, Tensor]]:
                     yield p, gradient
 
 
-def _name(groups: Groups, judged: Sequence[tuple[Tensor, Tensor]], what: str, squares: bool) -> None:
-    """Raise for the first of tensors, each of a parameter, that is not finite, or whose ``squares`` are not."""
+def _named(groups: Groups, judged: Sequence[tuple[Tensor, Tensor]], what: str, squares: bool) -> str:
+    """Return what is wrong with the first of tensors, each of a parameter, that is not finite, or has no square."""
     tensors = {id(p): _shards.local(tensor) for p, tensor in judged}
     for number, group in enumerate(groups):
         names = group.get("param_names", [])
@@ -94,7 +107,5 @@ def _name(groups: Groups, judged: Sequence[tuple[Tensor, Tensor]], what: str, sq
                 wrong = f"has the norm {float(entries.norm()):.2g}, but its square must be finite in {entries.dtype}"
             if wrong:
                 which = repr(names[i]) if len(names) > i else f"{i} of group {number}"
-                raise ValueError(
-                    f"the {what} of parameter {which}, shape {tuple(p.shape)}, {wrong}: nothing has moved "
-                    "(check_gradients = False leaves this out)"
-                )
+                return f"the {what} of parameter {which}, shape {tuple(p.shape)}, {wrong}"
+    return ""

@@ -338,7 +338,7 @@ class Navigator(Generated):
             names = [(*self._draw_name(p, *home[id(p)]), home[id(p)][1]["probes"]) for p in params]
             estimates = _replicas.average(replicas, params, names, estimates)
         if self._judges():
-            finite.check_estimates(self.param_groups, params, estimates)
+            finite.check_estimates(self.param_groups, params, estimates, self._owning())
         for p, estimate in zip(params, estimates, strict=True):
             if estimate is not None:
                 self._average(p, home[id(p)][1], estimate)

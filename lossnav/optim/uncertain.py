@@ -145,7 +145,9 @@ class Uncertain(Rule):
         """Put draws from N(μ, 1/p) in the place of the means, for a loss and its gradient, or for a prediction.
 
         On leaving, also through an exception, every weight has its old bits back. Call ``backward`` inside. Each
-        ``step`` with ``sample=True`` wants a draw of its own: the last one before it.
+        ``step`` with ``sample=True`` wants a draw of its own: the last one before it. Under ``fully_shard`` a root with
+        parameters of its own must be given ``reshard_after_forward=True``, or would go on with the weights that it has
+        gathered, and not see the draw, unless a ``backward`` came between.
 
         Args:
             again: put the last draw there again, if no step has used it yet, so that a gradient that is accumulated

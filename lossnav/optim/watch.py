@@ -18,6 +18,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from lossnav import _checks
 from lossnav._shown import Shown
 from lossnav.analysis.inference.records import Gram, Steps
+from lossnav.optim import _shards
 
 _FLOATS = 6  # numbers kept for a step: |δ|², L, ⟨g, δ⟩ before it and after it, |g|², ⟨δ, δ of the step before⟩
 _GAUSS = np.polynomial.legendre.leggauss(48)  # √L has a kink where a step passes the minimum
@@ -36,9 +37,10 @@ class Watch(Shown):
 
     def __init__(
         self, optimizer: torch.optim.Optimizer, closure: Callable[[], Tensor] | None, every: int, lanczos: int,
-        keep: int | None,
+        keep: int | None, sharers: tuple[Any, ...],
     ):  # fmt: skip
         self.optimizer = optimizer
+        self._sharers = sharers  # groups of processes that have parts of the parameters, and sum what they see
         self._closure, self._every, self._lanczos = closure, every, lanczos
         self._moving: list[Tensor] = []  # the parameters of the step that is being made
         self._before: list[Tensor] = []  # their weights before it
@@ -104,12 +106,13 @@ class Watch(Shown):
         if not moving:
             return
         goes_on = list(map(id, moving)) == list(map(id, self._moved))
-        self._after = _inner([p.grad for p in moving], self._last) if goes_on else None
+        weights = [_shards.local(p) for p in moving]
+        self._after = _inner(_gradients(moving), self._last) if goes_on else None
         if self._closure is not None and self.steps % self._every == 0:
             self._space = self._krylov(moving)
-        if len(self._before) != len(moving) or not all(map(_alike, self._before, moving)):
-            self._before = [torch.empty_like(p) for p in moving]
-        torch._foreach_copy_(self._before, moving)
+        if len(self._before) != len(moving) or not all(map(_alike, self._before, weights)):
+            self._before = [torch.empty_like(p) for p in weights]
+        torch._foreach_copy_(self._before, weights)
         if self._keep is not None:
             if not self._places:
                 everything = [p for group in self.optimizer.param_groups for p in group["params"]]
@@ -126,18 +129,22 @@ class Watch(Shown):
             return
         steps = self._before
         torch._foreach_neg_(steps)
-        torch._foreach_add_(steps, moving)  # δ
+        torch._foreach_add_(steps, [_shards.local(p) for p in moving])  # δ
         # A row of numbers, which stay on the device: nobody waits for them.
         row = torch.full((_FLOATS,), math.nan, dtype=torch.float64, device=moving[0].device)
         row[0] = _inner(steps, steps)
-        if self._loss is not None:
-            row[1] = self._loss
-        gradients: list[Any] = [p.grad for p in moving]
+        gradients = _gradients(moving)
         row[2] = _inner(gradients, steps)
         row[4] = _inner(gradients, gradients)
         if self._after is not None:
-            self._rows[-1][3] = self._after
-            row[5] = _inner(self._last, steps)
+            row[3], row[5] = self._after, _inner(self._last, steps)
+        for group in self._sharers:
+            torch.distributed.all_reduce(row, group=group)
+        if self._after is not None:
+            self._rows[-1][3] = row[3]  # of the step before
+            row[3] = math.nan
+        if self._loss is not None:
+            row[1] = self._loss
         if self._kept_gradient is not None:
             self._entries += [self._kept_gradient, self._kept([p for p, _ in self._places])]
         self._rows.append(row)
@@ -322,7 +329,8 @@ def watch(
 ) -> Iterator[Watch]:
     """Record the steps of any torch optimizer while the block runs; the optimizer and its state are left as they are.
 
-    What is kept stays on the device: two copies of the weights, and six numbers a step.
+    What is kept stays on the device: two copies of the weights, and six numbers a step. Processes that have parts of
+    the parameters (FSDP2) must all watch; each step is seen whole, and the loss is what each of them notes.
 
     Args:
         optimizer: of torch.
@@ -349,6 +357,9 @@ def watch(
         >>> seen.steps, round(seen.timing(), 2)
         (40, 1.25)
 
+    Raises:
+        ValueError: naming the argument; of sharded parameters there is neither ``loss`` nor ``keep``.
+
     References:
         book: L23, L26, L27.
     """
@@ -356,7 +367,14 @@ def watch(
     closure = None if loss is None else _checks.function("loss", loss)
     entry_count = None if keep is None else _checks.whole("keep", keep, low=1)
     apart, size = _checks.whole("every", every, low=1), _checks.whole("lanczos", lanczos, low=1)
-    seen = Watch(optimizer, closure, apart, size, entry_count)
+    several = {_shards.sharers(p) for group in optimizer.param_groups for p in group["params"]} or {()}
+    if len(several) > 1:
+        raise ValueError("optimizer holds parameters that lie on different processes, but all must be sharded alike")
+    (sharers,) = several
+    for name, given in (("loss", loss), ("keep", keep)):
+        if sharers and given is not None:
+            raise ValueError(f"{name} = {_checks.shown(given)}, but it must be None: the parameters are sharded")
+    seen = Watch(optimizer, closure, apart, size, entry_count, sharers)
     before = optimizer.register_step_pre_hook(seen._enter)
     after = optimizer.register_step_post_hook(seen._leave)
     try:
@@ -388,6 +406,11 @@ def _inner(left: Any, right: list[Tensor]) -> Tensor:
         return torch.stack(torch._foreach_norm(right)).to(torch.float64).square().sum()
     pairs = [(_real(x).reshape(-1), _real(y).reshape(-1)) for x, y in zip(left, right, strict=True)]
     return torch.stack([torch.dot(x, y.to(x.dtype)) for x, y in pairs]).to(torch.float64).sum()
+
+
+def _gradients(parameters: list[Tensor]) -> list[Any]:
+    """Return the parts that lie here of gradients, laid out as their parameters are."""
+    return [_shards.local(_shards.laid_out_as(p, p.grad, "the gradient")) for p in parameters if p.grad is not None]
 
 
 def _real(x: Tensor) -> Tensor:

@@ -10,7 +10,7 @@ import os
 import random
 import zipfile
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -223,3 +223,11 @@ def test_the_record_of_another_run_under_this_one_s_name_does_not_count(tmp_path
     assert [outcome.before for outcome in sweep.run([second], tmp_path, workers=1)] == [False]
     (tmp_path / f"{first.key()}.json").write_text("[" * 100_000)
     assert [outcome.before for outcome in sweep.run([first], tmp_path, workers=1)] == [False]
+
+
+@pytest.mark.parametrize("results", [[], None, {}, [3], [{}], [{"test_accuracy": []}], [{"scores": [1.0]}]], ids=str)
+def test_a_record_of_no_run_does_not_count(tmp_path, results):
+    (wanted,) = sweep.grid({}, base=SMALL)
+    (good,) = sweep.run([wanted], tmp_path, workers=1)
+    records.save(tmp_path / f"{wanted.key()}.json", replace(good.record, results=results))
+    assert [outcome.before for outcome in sweep.run([wanted], tmp_path, workers=1)] == [False]

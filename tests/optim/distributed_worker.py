@@ -15,9 +15,12 @@ import sys
 import time
 import traceback
 import warnings
+from dataclasses import astuple
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
+import numpy as np
 import torch
 import torch.distributed as dist
 import torch.distributed.checkpoint as dcp
@@ -37,6 +40,7 @@ from torch.distributed.tensor import DTensor, Replicate, Shard, distribute_tenso
 from torch.nn.parallel import DistributedDataParallel
 
 from lossnav.optim import Ballistic, BallisticMatrix, Belief, Navigator, Uncertain, _fused
+from lossnav.optim.watch import watch
 
 SIZE = 2
 TIMEOUT = datetime.timedelta(seconds=600)  # of a message: a machine may be busy
@@ -291,6 +295,20 @@ def check_fully_shard_trains_as_one_process(rank: int, folder: Path) -> None:
     assert torch.isfinite(vector(model)).all() and not torch.equal(before, vector(model))
 
 
+def check_a_root_that_shards_after_its_forward_sees_each_draw(rank: int, folder: Path) -> None:
+    """Predictions, without a backward between them."""
+    x, found = data(0)[0], []
+    for model in (sharded(reshard_after_forward=True), Net(), fully_shard(Net(), reshard_after_forward=True)):
+        optimizer = MAKERS["uncertain, sampled"](model.parameters())
+        with torch.no_grad():
+            for _ in range(3):
+                with optimizer.sampled():
+                    found.append(model(x))
+            found.append(model(x))
+    for seen, expected in zip(found[:4] + found[8:], 2 * found[4:8], strict=True):
+        torch.testing.assert_close(seen, expected, rtol=1e-9, atol=1e-11)
+
+
 def check_hutchinson_on_parts_is_refused(rank: int, folder: Path) -> None:
     message = refusal(Navigator, sharded().parameters(), curvature="hutchinson")
     assert "curvature = 'hutchinson', but it must be" in message and "sharded" in message
@@ -301,6 +319,81 @@ def check_hutchinson_on_parts_is_refused(rank: int, folder: Path) -> None:
 def check_matrices_in_parts_are_refused(rank: int, folder: Path) -> None:
     message = refusal(BallisticMatrix, sharded().parameters())
     assert "params holds a sharded tensor of shape (7, 5), but a matrix must lie whole" in message, message
+
+
+def check_what_one_process_refuses_all_refuse(rank: int, folder: Path) -> None:
+    """Whose part has it or not: nothing moves anywhere. One message a step tells, and nothing where one is alone."""
+
+    def counted(model: nn.Module, make: Any, wrong: float, where: int) -> tuple[str, int]:
+        optimizer = make(model.parameters())
+        train(model, optimizer, range(2), part=rank)
+        optimizer.zero_grad()
+        loss(model, *data(2, part=rank)).backward()
+        for p in model.parameters():
+            gradient = p.grad.to_local() if isinstance(p.grad, DTensor) else p.grad
+            if where == rank or gradient is p.grad:  # of replicas all have the same gradients
+                gradient.view(-1)[:1] = wrong
+        before, state = vector(model), copy.deepcopy(getattr(optimizer, "optim", optimizer).state_dict())
+        with mock.patch.object(dist, "all_reduce", wraps=dist.all_reduce) as messages:
+            said = refusal(optimizer.step)
+        assert not said or torch.equal(vector(model), before)
+        for entry in getattr(optimizer, "optim", optimizer).state_dict()["state"].items():
+            assert not said or repr(entry) == repr((entry[0], state["state"][entry[0]])), "a state has changed"
+        return said, messages.call_count
+
+    def zero(rule: Any) -> Any:
+        return lambda params: ZeroRedundancyOptimizer(params, rule)
+
+    stacks: dict[str, Any] = {
+        "parts": (sharded, MAKERS["belief"], "another process has refused the gradient of its part"),
+        "replicas": (lambda: DistributedDataParallel(Net()), Belief, "of parameter 0 of group 0"),
+        "one owner": (lambda: DistributedDataParallel(nn.Linear(5, 1, bias=False).double()), zero(Belief), "another"),
+    }
+    for name, (model, make, elsewhere) in stacks.items():
+        for wrong in (float("nan"), float("inf"), 1e200):  # the last is finite, and its square is not
+            for where in range(SIZE):
+                said, messages = counted(model(), make, wrong, where)
+                here = "entries that are inf or NaN" if wrong != 1e200 else "its square must be finite"
+                owns = rank == (0 if name == "one owner" else where) or name == "replicas"
+                assert (here if owns else elsewhere) in said and "nothing has moved" in said, f"{name}, {wrong}: {said}"
+                assert messages == (0 if name == "replicas" else 1), name
+        assert counted(model(), make, 0.5, 0) == ("", 0 if name == "replicas" else 1), name
+    # In a mesh of two dimensions each has a message; parts of a curvature are judged as those of a gradient are.
+    mesh = init_device_mesh("cpu", (1, SIZE))
+    w = nn.Parameter(distribute_tensor(torch.ones(4), mesh, [Replicate(), Shard(0)]))
+    own = Navigator([w], curvature=lambda p, g: torch.where(p > 2, torch.inf, p), process_group=None)
+    w.grad = distribute_tensor(torch.ones(4), mesh, [Replicate(), Shard(0)])
+    own.step()
+    with torch.no_grad():
+        w.copy_(distribute_tensor(torch.tensor([3.0, 1.0, 1.0, 1.0]), mesh, [Replicate(), Shard(0)]))
+    message = refusal(own.step)
+    assert ("the curvature of parameter 0" if rank == 0 else "another process has refused the curvature") in message
+    net = nn.Linear(5, 1, bias=False).double()  # the first process owns all of it
+    dealt = zero(lambda p: Navigator(p, curvature=lambda p, g: torch.full_like(p, torch.inf)))(net.parameters())
+    loss(net, *data(0)).backward()
+    message = refusal(dealt.step)
+    assert ("the curvature of parameter 0" if rank == 0 else "another process has refused the curvature") in message
+
+
+def check_a_watch_sees_whole_steps(rank: int, folder: Path) -> None:
+    def watched(model: nn.Module, rule: Any, part: int | None) -> Any:
+        optimizer = rule(model.parameters(), lr=0.01)
+        with watch(optimizer) as seen:
+            for step in range(6):
+                seen.note(loss(model, *data(step)))
+                train(model, optimizer, range(step, step + 1), part=part)
+        return seen
+
+    for rule in (torch.optim.AdamW, Belief):
+        of_parts, alone = watched(sharded(), rule, rank), watched(Net(), rule, None)
+        for found, expected in zip(astuple(of_parts.record()), astuple(alone.record()), strict=True):
+            np.testing.assert_allclose(found, expected, rtol=1e-9)
+        assert abs(of_parts.timing() / alone.timing() - 1) < 1e-9
+    parts = sharded()
+    for name, given in (("loss", lambda: None), ("keep", 3)):
+        message = refusal(watch(Belief(parts.parameters()), **{name: given}).__enter__)
+        assert f"{name} = " in message and "must be None" in message
+    assert "sharded alike" in refusal(watch(Belief([*parts.parameters(), *Net().parameters()])).__enter__)
 
 
 def check_autograd_knows_that_a_step_moved_the_weights(rank: int, folder: Path) -> None:

@@ -9,6 +9,7 @@ import tarfile
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -125,6 +126,12 @@ def _read(source: Path) -> Iterator[tuple[Path, bytes]]:
                     stream = packed.extractfile(entry)
                     assert stream is not None  # it is a regular file
                     yield name, stream.read()
+            # A damaged header ends the loop as the zeros at the end do, and the last checksum comes after these.
+            assert packed.fileobj is not None
+            packed.fileobj.seek(packed.offset)
+            rest = [any(chunk) for chunk in iter(partial(packed.fileobj.read, _LARGEST), b"")]
+            if not rest or any(rest):
+                raise tarfile.ReadError("it does not end with zeros")
     except (tarfile.TarError, EOFError, OSError, lzma.LZMAError, zlib.error) as error:
         raise DataCorrupted(f"{source} is truncated or damaged ({error}): replace it") from None
 

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from torch import Tensor
 
 from lossnav.lab.ensemble.stacked import Ensemble, Loss, member_losses
+from lossnav.lab.training.steps import at_draw
 from lossnav.optim.finite import judged_elsewhere
 
 
@@ -31,15 +32,16 @@ def learn(
         clip: each member's gradient is scaled down to this 2-norm if it is longer; None for no clipping.
 
     Yields:
-        Outputs (S, B, …) and losses (S,), both before the step.
+        Outputs (S, B, …) and losses (S,), both before the step; of a rule that learns from draws, those of the draw.
     """
     parameters = list(ensemble.parameters())
     for x, y in batches:
-        outputs = ensemble(x)
-        values = member_losses(outputs, y, loss)
         for parameter in parameters:  # as zero_grad does, which walks through all modules to find them
             parameter.grad = None
-        values.sum().backward()
+        with at_draw(rule):
+            outputs = ensemble(x)
+            values = member_losses(outputs, y, loss)
+            values.sum().backward()
         if clip is not None:
             ensemble.clip_grad_norm(clip)
         with judged_elsewhere():  # one member may diverge, and hurts no other

@@ -100,7 +100,7 @@ def run(
 ) -> Online:
     """Let an ensemble learn a stream of tasks, each example once, and return its online score in each task.
 
-    Nothing tells the rule that a task has ended.
+    Nothing tells the rule that a task has ended. One that learns from draws of the weights is scored at its draws.
 
     Args:
         ensemble: one member a seed of the stream; trained in place.

@@ -6,7 +6,7 @@ import math
 import os
 import signal
 from collections.abc import Iterator, Sequence
-from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, as_completed
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, ProcessPoolExecutor, as_completed
 from contextlib import ExitStack, contextmanager
 from multiprocessing import get_context
 from pathlib import Path
@@ -47,8 +47,9 @@ def run(
         workers: processes on this machine; by default one a core, or one alone if there is a GPU. One alone is the
             calling process itself.
         threads: cores a process uses.
-        cluster: address of a Dask scheduler (``tcp://host:port``) whose workers run the experiments instead; they need
-            this package, and find data by their own ``root`` and environment.
+        cluster: address of a Dask scheduler (``tcp://host:port``) whose workers run the experiments instead, of one
+            thread each (``dask worker --nthreads 1 --nworkers N``); they need this package, and find data by their own
+            ``root`` and environment.
         root, download: where the data are, as in ``data.load``.
         attempts: give up when workers have died so many times in a row without a run being finished.
         checkpoints: folder that keeps the state of each run at the end of each epoch (on a cluster, one that all
@@ -57,8 +58,9 @@ def run(
 
     Raises:
         ValueError: with ``checkpoints``, two experiments differ by nothing but their epochs.
-        RuntimeError: workers keep dying, the cluster cannot be reached, another sweep is writing to a folder, a record
-            cannot be written, or the folder has records that were made on other data of the same name.
+        RuntimeError: workers keep dying, the cluster cannot be reached, is lost or has workers of several threads,
+            another sweep is writing to a folder, a record cannot be written, or the folder has records that were made
+            on other data of the same name.
     """
     for index, experiment in enumerate(sequence("wanted", wanted, "experiments")):
         instance(f"wanted[{index}]", experiment, Experiment, "an Experiment")
@@ -110,7 +112,7 @@ def _run(
         if not pending:
             return
         client = stack.enter_context(_client(cluster))
-        count = _workers(workers) if client is None else sum(client.nthreads().values())
+        count = _workers(workers) if client is None else None
         # settled here, so that all workers multiply alike, and a record is of the experiment that it was asked for
         jobs = [experiment.settled() for experiment in pending.values()]
         for finished in _survive(jobs, count, client, attempts, how):
@@ -154,7 +156,9 @@ def _keep(path: Path, record: Any) -> str:
         ) from None
 
 
-def _survive(jobs: Sequence[Experiment], workers: int, client: Any, attempts: int, how: How) -> Iterator[Finished]:
+def _survive(
+    jobs: Sequence[Experiment], workers: int | None, client: Any, attempts: int, how: How
+) -> Iterator[Finished]:
     """Run the jobs, and once more those that the workers that died have left."""
     dead: tuple[type[Exception], ...] = (BrokenExecutor,)
     if client is not None:
@@ -179,12 +183,12 @@ def _survive(jobs: Sequence[Experiment], workers: int, client: Any, attempts: in
                 ) from None
 
 
-def _results(jobs: Sequence[Experiment], workers: int, client: Any, how: How) -> Iterator[Finished]:
+def _results(jobs: Sequence[Experiment], workers: int | None, client: Any, how: How) -> Iterator[Finished]:
     """Yield what became of each job, as it ends: of the calling process, of processes of this machine, or of Dask's."""
-    if client is None and workers == 1:
+    if workers == 1:
         yield from (work(job, how) for job in jobs)
         return
-    with _processes(min(workers, len(jobs))) if client is None else _cluster(client) as executor:
+    with _cluster(client) if workers is None else _processes(min(workers, len(jobs))) as executor:
         with _deaf():  # here workers start
             running = [executor.submit(work, job, how) for job in jobs]
         for future in as_completed(running):
@@ -211,9 +215,19 @@ def _processes(count: int) -> Iterator[ProcessPoolExecutor]:
 @contextmanager
 def _cluster(client: Any) -> Iterator[Executor]:
     """Hand jobs to the workers of a Dask scheduler; what runs there when the sweep ends is cancelled."""
+    address, threads = client.scheduler.address, max(client.nthreads().values(), default=1)
+    if threads > 1:
+        raise RuntimeError(
+            f"cluster = {address!r} has a worker of {threads} threads, but each must have one, since torch's random "
+            "numbers are those of a process: start them by `dask worker --nthreads 1 --nworkers N`"
+        )
     executor = client.get_executor(pure=False)
     try:
         yield executor
+    except CancelledError:
+        raise RuntimeError(
+            f"cluster = {address!r} has lost its scheduler. What is finished is kept: the same sweep goes on from there"
+        ) from None
     finally:
         executor.shutdown(wait=False)
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from lossnav._checks import instance, sequence
+from lossnav._checks import instance, sequence, shown
 from lossnav.lab import records
 from lossnav.lab.experiment import Experiment
 
@@ -30,9 +30,18 @@ class Finished:
 
 
 def recorded(record: records.Record) -> Experiment:
-    """Return the experiment that a record is of, with the precision that was used, whatever was asked for."""
+    """Return the experiment that a record is of, with the precision that was used, whatever was asked for.
+
+    Raises:
+        ValueError: a setting is not allowed, or the results are none of runs.
+    """
     setup = Experiment.of(record.config)
-    used = record.results[0].get("settings", {}).get("precision", setup.precision)
+    try:
+        used = record.results[0].get("settings", {}).get("precision", setup.precision)
+        for result in record.results:
+            outcome(result)
+    except (AttributeError, LookupError, TypeError):
+        raise ValueError(f"results = {shown(record.results)}, but they must be those of runs, one or more") from None
     return replace(setup, precision=used) if setup.precision == "auto" and setup.model != "mlp" else setup
 
 

@@ -11,6 +11,8 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
+from tqdm import tqdm
+
 from lossnav.lab import experiment as experiments
 from lossnav.lab.experiment import Experiment
 from lossnav.lab.experiment.building import load_data
@@ -44,6 +46,9 @@ def work(experiment: Experiment, how: How) -> Finished:
 def begin(driver: Connection) -> None:
     """Prepare a worker process of this machine: it ends with its driver, for nobody would take its results.
 
+    It ends at once, so that it could not give back a lock between processes: its progress bars, which it shows to
+    nobody, get a lock of its own.
+
     Args:
         driver: a pipe in which nothing ever comes; that its other end is closed says that the driver is gone.
     """
@@ -53,6 +58,7 @@ def begin(driver: Connection) -> None:
             driver.recv()
         os._exit(1)
 
+    tqdm.set_lock(threading.RLock())
     threading.Thread(target=watch, daemon=True).start()
 
 

@@ -48,7 +48,7 @@ class Step:
         weighs each by its share: mean over batch = Σ_r share_r · mean_r = (1/size) Σ_r (size · share_r) · mean_r.
         """
         self.optimizer.zero_grad(set_to_none=True)  # before the activations need memory
-        with self._weights():
+        with at_draw(self.optimizer):
             with self.arithmetic.autocast(x.device):
                 value = self.loss(self.model(self.arithmetic.images(x)), y)
             weighed = value if self.team.size == 1 else value * (share * self.team.size)
@@ -66,14 +66,15 @@ class Step:
         """The optimizer, for what only some have."""
         return self.optimizer
 
-    def _weights(self) -> AbstractContextManager[None]:
-        """Return the block in which the model has the weights that the gradient is taken at."""
-        sampled = any(group.get("sample") for group in self.optimizer.param_groups)
-        return self.rule.sampled() if sampled and hasattr(self.optimizer, "sampled") else nullcontext()
-
     def parameters(self) -> list[Tensor]:
         """Return all parameters of the optimizer."""
         return [p for group in self.optimizer.param_groups for p in group["params"]]
+
+
+def at_draw(rule: Any) -> AbstractContextManager[None]:
+    """Return the block in which a network has the weights that its gradient is taken at: its own, or a draw of them."""
+    draws = hasattr(rule, "sampled") and any(group.get("sample") for group in rule.param_groups)
+    return rule.sampled() if draws else nullcontext()
 
 
 def observes(optimizer: torch.optim.Optimizer) -> bool:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import gzip
 import io
+import lzma
 import tarfile
 from pathlib import Path
 
@@ -121,6 +124,27 @@ def test_a_folder_and_its_archive_are_one_copy_and_a_changed_one_is_another(tmp_
     archive_of(tmp_path / "pictures", path)
     fewer = data.load("cifar10", root=tmp_path, cache=tmp_path / "cache")
     assert len(fewer.train) == len(folder.train) - 1 and fewer.provenance.sha256 != folder.provenance.sha256
+
+
+@pytest.mark.parametrize(("kind", "pack"), [("tar", bytes), ("tar.gz", gzip.compress), ("tar.xz", lzma.compress)])
+def test_an_archive_that_is_damaged_is_refused_or_means_the_same(tmp_path, kind, pack):
+    """In a header, where the reading would end as if there were no more, or where a checksum at the end tells alone."""
+    draw_pictures(tmp_path / "pictures", "png")
+    source = tmp_path / "images.tar"
+    with tarfile.open(source, "w") as packed:
+        for split in ("train", "test"):
+            packed.add(tmp_path / "pictures" / split, split)
+    with tarfile.open(source) as packed:
+        headers = [entry.offset + 100 for entry in packed]
+    content = pack(source.read_bytes() + bytes(2**18))  # as with a large blocking factor
+    source = source.with_name(f"images.{kind}")
+    source.write_bytes(content)
+    expected = dict(pictures._read(source))
+    for place in headers[::5] if kind == "tar" else range(len(content) // 2, len(content), 4999):
+        for wrong in (content[:place] + b"\xff" + content[place + 1 :], content[:place], content[: place - 100]):
+            source.write_bytes(wrong)
+            with contextlib.suppress(data.DataCorrupted):
+                assert dict(pictures._read(source)) == expected
 
 
 def test_what_is_no_copy_is_named(tmp_path):

@@ -69,6 +69,8 @@ def test_real_mnist():
     assert abs(x.mean().item()) < 1e-4 and abs(x.std().item() - 1) < 1e-4
     assert mnist.inputs == 784 and mnist.shape == (1, 28, 28) and mnist.classes == 10
     assert str(DATA) not in str(mnist.provenance) + repr(mnist.provenance) + str(mnist.provenance.record())
+    assert "Split(x: torch.uint8 (60000, 1, 28, 28), y: (60000,), on cpu), " in repr(mnist)
+    assert repr(mnist).endswith(f"10 classes; {mnist.provenance})")
 
 
 def test_real_mnist_by_environment_or_by_its_own_folder_or_raw(monkeypatch, tmp_path):

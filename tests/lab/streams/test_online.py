@@ -30,6 +30,7 @@ RULES = {
     "sgd": lambda e: torch.optim.SGD(e.parameters(), lr=0.1),
     "adam": lambda e: torch.optim.Adam(e.parameters(), lr=3e-3),
     "uncertain": lambda e: optim.Uncertain(e.parameters()),
+    "uncertain, sampled": lambda e: optim.Uncertain(e.parameters(), sample=True),
     "shrink and perturb": lambda e: ShrinkAndPerturb(e.parameters(), 0.1, 0.01, 1e-3, seed=0),
     "continual backprop": lambda e: ContinualBackprop(
         e, torch.optim.Adam(e.parameters(), 3e-3), rate=0.02, maturity=5, seed=0
@@ -56,6 +57,24 @@ def test_score_is_that_of_predictions_made_before_learning(digits):
         assert count == 320
         assert result.scores[1, number].item() == pytest.approx(right / count, abs=2 / count)
     assert result.finite.all() and result.scores.shape == (2, 3)
+
+
+def test_what_learns_from_draws_is_scored_and_learns_at_its_draws(digits):
+    stream, ensemble = setup(digits, (4,))
+    twin = networks.perceptrons(stream.inputs, (16, 16), 10, seeds=(4,))
+    result = run(ensemble, RULES["uncertain, sampled"](ensemble), stream, tasks=2, progress=False)
+    optimizer, scores = RULES["uncertain, sampled"](twin), []
+    for number in range(2):
+        for x, y in zip(*stream.task(number), strict=True):
+            with optimizer.sampled():
+                outputs = twin(x)
+                optimizer.zero_grad()
+                cross_entropy(outputs[0], y[0]).backward()
+            optimizer.step()
+            scores.append((outputs[0].argmax(1) == y[0]).float().mean())
+    assert result.scores[0].mean().item() == pytest.approx(torch.stack(scores).mean().item(), abs=1e-6)
+    for one, other in zip(ensemble.parameters(), twin.parameters(), strict=True):
+        assert torch.equal(one, other)
 
 
 def test_regression_is_scored_by_its_squared_error():

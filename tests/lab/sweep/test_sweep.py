@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import statistics
+import subprocess
+import sys
+from concurrent.futures import as_completed
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from processes import alone, numbers
+from distributed import Client
+from processes import Running, alone, numbers, wait_for
 from resources import full_disk
 
 from lossnav import records, sweep
@@ -177,3 +182,62 @@ def test_a_cluster_that_is_not_there_is_named(tmp_path, monkeypatch):
     monkeypatch.setattr(sweep.drive, "CONNECT", 0.5)
     with pytest.raises(RuntimeError, match=r"cluster = 'tcp://127\.0\.0\.1:9' cannot be reached"):
         list(sweep.run([Experiment.of(SMALL)], tmp_path, cluster="tcp://127.0.0.1:9"))
+
+
+@pytest.fixture
+def scheduler(tmp_path):
+    """A Dask scheduler in a process of its own, without workers, and its address."""
+    file = tmp_path / "scheduler.json"
+    words = ["--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(file)]
+    process = Running(f"from distributed.cli.dask_scheduler import main\nmain({words})")
+    yield process, wait_for(lambda: file.exists() and json.loads(file.read_text())["address"], process)
+    process.kill()
+    process.wait()
+
+
+def test_a_cluster_that_is_lost_is_named(tmp_path, monkeypatch, scheduler):
+    process, address = scheduler
+
+    def killed(running):
+        process.kill()
+        return as_completed(running)
+
+    monkeypatch.setattr(sweep.drive, "as_completed", killed)
+    monkeypatch.setattr(sweep.drive, "CONNECT", 0.5)
+    with pytest.raises(RuntimeError, match=f"cluster = '{address}' has lost its scheduler. What is finished is kept"):
+        list(sweep.run([Experiment.of(SMALL)], tmp_path, cluster=address))
+
+
+def test_workers_of_several_threads_are_refused(tmp_path, scheduler):
+    """torch's generator is that of a process: runs side by side in one would draw each other's numbers."""
+    _, address = scheduler
+    words = [address, "--nthreads", "2", "--no-nanny", "--no-dashboard", "--local-directory", str(tmp_path)]
+    worker = Running(f"from distributed.cli.dask_worker import main\nmain({words})")
+    try:
+        with Client(address, set_as_default=False) as client:
+            client.wait_for_workers(1)
+        with pytest.raises(RuntimeError, match=r"a worker of 2 threads, .*`dask worker --nthreads 1 --nworkers N`"):
+            list(sweep.run([Experiment.of(SMALL)], tmp_path, cluster=address))
+    finally:
+        worker.kill()
+        worker.wait()
+
+
+SHOWING = """
+import sys
+from tqdm import tqdm
+from lossnav import sweep
+from lossnav.lab.sweep.results import Finished
+def show(experiment, how):
+    return Finished(experiment, None, str(sum(tqdm([1], disable=False, file=sys.stdout))))
+if __name__ == "__main__":
+    sweep.drive.work = show
+    print([entry.error for entry in sweep.run(sweep.grid({}, [0, 1]), sys.argv[1], workers=2)])
+"""
+
+
+def test_workers_with_progress_bars_leave_no_semaphores(tmp_path):
+    (tmp_path / "script.py").write_text(SHOWING)
+    done = subprocess.run([sys.executable, tmp_path / "script.py", tmp_path / "runs"], capture_output=True, text=True)
+    assert (done.stdout.splitlines()[-1], done.returncode) == ("['1', '1']", 0), done.stderr
+    assert not done.stderr
