@@ -3,8 +3,8 @@ r"""What a learner believes: the assumptions from which ``lossnav.derive`` makes
 About its gradient, ``belief``: ``Filter``. About the curvature, ``curvature``: ``Known``, ``SecondMoment``,
 ``Innovation``, ``Hutchinson``. About the price of speed, ``metric``, beside what the objective says:
 ``RootMeanSquare``. About weight matrices, as either of the two: ``Kronecker``, ``Eigenbasis``, ``Polar``. Each brings
-all that a rule needs of it: how its averages move, its term, its words (``lossnav.rules.assumption`` says how to make
-another). Averages have the weight β of their past in a step, whatever the time Δt that a step takes.
+all that a rule needs of it: how its averages move, its term, its words (``Curvature`` says how to make another).
+Averages have the weight β of their past in a step, whatever the time Δt that a step takes.
 """
 
 from __future__ import annotations

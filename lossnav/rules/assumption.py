@@ -1,20 +1,14 @@
 r"""What an assumption is: what it remembers of gradients, what that means for the plan, and its words.
 
-To believe in something else, make a subclass of ``Curvature`` (or of ``Metric``) with three methods:
-
-* ``believed(look)``: how its averages move, and what is believed after this gradient;
-* ``term(believed)``: the curvature h, or the metric G, of a coordinate in which that is believed;
-* ``words()``: what a report says of it.
-
-``derive`` takes it. The first two are written once, with +, −, ·, /, ``abs``, ``root`` and the methods of ``Look``:
-arrays go through them, and so do the names of lists, from which the steps in torch and in C are generated.
+How to make one is said by ``Curvature`` and ``Metric``. Its two formulas are written once: arrays go through them, and
+so do the names of lists, from which the steps in torch and in C are generated.
 """
 
 from __future__ import annotations
 
 import abc
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -30,11 +24,8 @@ def weight(name: str, value: Any) -> float:
 
 
 def root(x: Any) -> Any:
-    """Return √x."""
-    for name in ("root", "sqrt"):  # of a number that has a name, of a tensor
-        if hasattr(x, name):
-            return getattr(x, name)()
-    return np.sqrt(x)
+    """Return √x, also of a tensor, or of a number that has only a name yet."""
+    return x.sqrt() if hasattr(x, "sqrt") else np.sqrt(x)
 
 
 def absent(x: Any) -> bool:
@@ -63,9 +54,21 @@ class Look(abc.ABC):
     foreseen: Any = None
     n: Any
 
+    def of(self, *assumptions: Assumption) -> Self:
+        """Return the look as that of an assumption, which knows its own names and those of the ones behind it."""
+        self._assumptions = assumptions
+        return self
+
+    def _check(self, name: str) -> None:
+        """Raise ``ValueError`` unless what is remembered has this name; the names of matrices follow from a shape."""
+        if not any(one.matrices or name in one.memory for one in self._assumptions):
+            raise ValueError(
+                f"memory = {self._assumptions[0].memory!r}, but believed() averages {name!r}: it must name it"
+            )
+
     @abc.abstractmethod
     def kept(self, name: str) -> Any:
-        """Return what is remembered under a name of ``memory`` now; 0 before the first step."""
+        """Return what is remembered under a name of ``memory``, to be used before it moves; 0 before the first step."""
 
     @abc.abstractmethod
     def keep(self, name: str, value: Any, words: str = "") -> Any:
@@ -155,7 +158,16 @@ class Assumption(abc.ABC):
 
 
 class Curvature(Assumption):
-    """A belief about the curvature."""
+    """A belief about the curvature. One of your own, which ``derive`` takes, is a subclass with
+
+    * ``memory``: the names of its averages, a tuple such as ``("v",)``;
+    * ``believed(look)``: how they move, ``look.average("v", look.gradient**2, 0.99)``, and what is believed then;
+    * ``term(believed)``: the curvature h of a coordinate in which that is believed;
+    * ``words()``: what a report says of it.
+
+    An optimizer can be generated where these are written with +, −, ·, /, powers, ``abs``, ``ln.assume.root`` and the
+    methods of ``Look``.
+    """
 
     h: ClassVar[str] = "known"
     """How formulas write it, "averaged" as cV, "known" as h."""
@@ -169,7 +181,7 @@ class Curvature(Assumption):
 
 
 class Metric(Assumption):
-    """A belief about the price of speed."""
+    """A belief about the price of speed; one of your own is made like a ``Curvature``, and its ``term`` is G."""
 
     @abc.abstractmethod
     def term(self, believed: Any) -> Any:

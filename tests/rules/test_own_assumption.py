@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 import torch
@@ -95,14 +97,81 @@ def test_in_the_report():
     assert "torch._foreach" in page and "h" in rule().latex[1]
 
 
-@pytest.mark.parametrize("name", ["lr", "m", "x1", "s; import os"])
-def test_names_of_averages_are_checked_before_they_stand_in_a_text(name):
-    class Odd(Spread):
-        memory = (name,)
+def own(memory=("s",), average="s", term=lambda s: s, price=lambda p: p):
+    """Return a rule with assumptions made of these."""
 
-    mine = ln.derive(OBJECTIVE, belief=ln.assume.Filter(0.8), curvature=Odd(), dt=0.1)
-    with pytest.raises(ValueError, match="memory has the name"):
+    class Curvature(Spread):
+        def believed(self, look):
+            size = abs(look.gradient)
+            return look.average(average, size * (size + 0.1), 0.9) + look.blend(size, size + 0.1, 0.5)
+
+    class Metric(Pace):
+        pass
+
+    Curvature.memory, Curvature.term, Metric.term = memory, staticmethod(term), staticmethod(price)
+    return ln.derive(OBJECTIVE, belief=ln.assume.Filter(0.8), curvature=Curvature(), metric=Metric(), dt=0.1)
+
+
+@pytest.mark.parametrize("memory", [(name,) for name in ("lr", "m", "p", "x1", "lambda", "s; import os")] + ["spread"])
+def test_names_of_averages_are_checked_before_they_stand_in_a_text(memory):
+    with pytest.raises(ValueError, match=r"^memory (has the name|= 'spread', but it must be a tuple)"):
+        own(memory)
+
+
+@pytest.mark.parametrize(("memory", "average"), [((), "s"), (("s",), "q"), (("s",), "m"), (("s",), "p")])
+@pytest.mark.parametrize("way", ["arrays", "torch", "C"])
+def test_what_is_averaged_is_named(way, memory, average):
+    mine, weights = own(memory, average), torch.nn.Parameter(torch.ones(4))
+    with pytest.raises(ValueError, match=rf"^memory = {re.escape(str(memory))}, but believed\(\) averages '{average}'"):
+        mine(GRADIENTS[0], mine.init(np.ones(4)), np.ones(4)) if way == "arrays" else mine.optimizer(
+            [weights], fused=way == "C"
+        )
+
+
+TERMS = {
+    "powers": lambda x: x**0.5 + x**0.75 + (x + 1) ** 2,
+    "numpy": lambda x: np.float64(2.0) * np.sqrt(x),
+    "divided": lambda x: 0.1 / (x + 0.1),
+    "quotients": lambda x: (x * x / (x + 1)) / (x / (x + 0.5)),
+    "one list in two ways": lambda x: (r := root(x)) + (r + 0.3) * x + root(r) + (r + 0.3) * r + abs((r + 0.1) - r),
+    "divided by one list in two ways": lambda x: 0.1 / ((r := root(x)) + 0.3) / r,
+}
+
+
+@pytest.mark.parametrize("fused", [False, True])
+@pytest.mark.parametrize("which", TERMS)
+def test_operations_give_an_optimizer_the_step_on_arrays(which, fused):
+    mine, theta = own(term=TERMS[which], price=TERMS[which]), np.ones(4)
+    weights, state = torch.nn.Parameter(torch.ones(4, dtype=torch.float64)), mine.init(theta)
+    optimizer = mine.optimizer([weights], fused=fused)
+    for g in GRADIENTS:
+        step, state = mine(g, state, theta)
+        theta = theta + step
+        weights.grad = torch.tensor(g)
+        optimizer.step()
+    np.testing.assert_allclose(weights.detach().numpy(), theta, rtol=1e-10)
+
+
+@pytest.mark.parametrize("term", [np.log1p, torch.sqrt, lambda s: s.clip(1), lambda s: s if s > 1 else 1.0])
+def test_an_operation_without_a_generated_step_is_refused_with_those_that_have_one(term):
+    mine = own(term=term)
+    with pytest.raises(ValueError, match=r"\*\*, abs, ln\.assume\.root and the methods of Look"):
         _ = mine.source
+    assert "No torch optimizer is generated" in mine._repr_markdown_()
+
+
+def test_a_curvature_that_falls_below_zero_has_no_plan_on_arrays_and_as_an_optimizer():
+    mine = own(term=lambda s: -s)
+    with pytest.raises(ln.NoMinimiser, match="negative"):
+        mine(GRADIENTS[0], mine.init(np.ones(4)), np.ones(4))
+    with pytest.raises(ln.NoMinimiser, match="negative"):
+        _ = mine.source
+
+
+@pytest.mark.parametrize("curvature", [Spread, "x", Pace()])
+def test_what_is_no_instance_is_refused_with_what_may_be_one(curvature):
+    with pytest.raises(ValueError, match=r"^curvature = .*None or an instance of .* or your own assume\.Curvature"):
+        ln.derive(OBJECTIVE, curvature=curvature)
 
 
 def test_it_is_believed_of_the_curvature_and_not_of_the_price():

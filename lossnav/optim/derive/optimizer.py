@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Hashable
 from typing import Any
 
@@ -27,10 +28,12 @@ class Derived(Generated):
     ``torch.compile(optimizer.step)`` takes it: one graph serves all steps, and a change of the rate adds one.
 
     Args:
-        params: parameters, or dictionaries of parameter groups.
+        params: parameters, or dictionaries of parameter groups, which may differ in ``lr``: all else is the rule's.
         rule: from ``lossnav.derive``, of one coordinate with numbers on gradients (``rule.source`` says what else is
             refused). It belongs to the whole optimizer, and is no part of its ``state_dict``. One that is Adam's or
-            AdamW's, as ``lossnav.explain`` reads them, goes on from their states.
+            AdamW's, as ``lossnav.explain`` reads them, goes on from their states. Processes share its state by
+            ``ZeroRedundancyOptimizer(params, rule.optimizer)``; given this class and ``rule=``, torch would save the
+            rule itself in each group.
         lr: Δt of a step, what schedulers move; None is the rule's own. May differ between groups.
         maximize: go uphill.
         foreach: True, False, or None (True unless a parameter is a tensor subclass). The results are the same.
@@ -38,7 +41,7 @@ class Derived(Generated):
             ``Ballistic``.
 
     Raises:
-        ValueError: an option is out of range, or the rule has no generated step.
+        ValueError: an option is out of range or none of this optimizer's, or the rule has no generated step.
 
     Example:
         >>> import torch, lossnav as ln
@@ -60,6 +63,22 @@ class Derived(Generated):
         self._prepare()
         options = {"lr": rule.dt if lr is None else lr, "maximize": maximize, "foreach": foreach, "fused": fused}
         super().__init__(params, options)
+
+    def add_param_group(self, param_group: Group) -> None:
+        """Add a group of parameters, which may have a rate of its own.
+
+        Raises:
+            ValueError: it has an option that no step of the rule looks at.
+        """
+        known = {*inspect.signature(type(self)).parameters, *_switch._COMMON, "name"} - {"eps", "weight_decay"}
+        strange = [f"{name} = {shown(value)}" for name, value in dict(param_group).items() if name not in known]
+        if strange:
+            raise ValueError(
+                f"a group of parameters has {', '.join(strange)}, but it may have lr, maximize, foreach and fused: all "
+                "else is the rule's, whose decay is its drift. Derive a rule for each group, and make an optimizer of "
+                "each"
+            )
+        super().add_param_group(param_group)
 
     @property
     def source(self) -> str:

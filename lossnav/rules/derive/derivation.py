@@ -12,6 +12,7 @@ from lossnav.rules import assume
 from lossnav.rules.assumption import Curvature, Metric
 from lossnav.rules.derive import charged, coordinate, in_bases
 from lossnav.rules.derive.rule import LearningRule
+from lossnav.rules.derive.source import check_names
 
 
 def derive(
@@ -70,10 +71,13 @@ def derive(
     believed = assume.Filter(0.0) if belief is None else belief
     _checks.instance("belief", believed, assume.Filter, "None or an assume.Filter")
     if curvature is not None:
-        names = "None or an assume.Known, SecondMoment, Innovation, Hutchinson, Eigenbasis, Kronecker or Polar"
+        names = (
+            "None or an instance of assume.Known, SecondMoment, Innovation, Hutchinson, Eigenbasis, Kronecker, Polar "
+            "or your own assume.Curvature"
+        )
         _checks.instance("curvature", curvature, Curvature, names)
     if metric is not None:
-        names = "None or an assume.RootMeanSquare, Eigenbasis, Kronecker or Polar"
+        names = "None or an instance of assume.RootMeanSquare, Eigenbasis, Kronecker, Polar or your own assume.Metric"
         _checks.instance("metric", metric, Metric, names)
     step = None if dt is None else _checks.positive("dt", dt)
     walker, averaging = charged.free(objective, form)
@@ -91,6 +95,7 @@ def derive(
 
 def _refuse(rule: LearningRule) -> None:
     """Raise where assumptions do not go together, or none of their plans has a minimiser."""
+    check_names(rule)
     belief, curvature, objective = rule.belief, rule.curvature, rule.objective
     if curvature is not None:
         curvature.refuse(belief)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
+from lossnav._checks import NoMinimiser
+
 PYTHON, C = 0, 1
 _FORMS = {  # kind → how it is written in Python and in C; the last two stand alone, or in brackets
     "name": ("{}", "{}"),
@@ -138,8 +140,17 @@ class Number:
     def __rsub__(self, other: Any) -> Any:
         return Number.of(other) + (-self)
 
-    def root(self) -> Number:
-        """Return its square root."""
+    def sqrt(self) -> Number:
+        """Return its square root.
+
+        Raises:
+            NoMinimiser: its constant is negative.
+        """
+        if self.constant < 0:
+            raise NoMinimiser(
+                f"no minimiser: {self.text} stands before what is under a root, but it must be >= 0: a generated step "
+                "takes no curvature that may be negative"
+            )
         return Number(math.sqrt(self.constant), {node: power / 2 for node, power in self.powers.items()})
 
 

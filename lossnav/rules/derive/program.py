@@ -9,6 +9,7 @@ by it costs one addition.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -22,8 +23,8 @@ class Operation(NamedTuple):
     """``target ← name(parts)``, elementwise; ``words`` say what it is for.
 
     Names and parts: mul (x, y or number), add (x, y or number, or x, y, number: x + number·y), div (x, y),
-    addcmul (x, y, z, number), addcdiv (x, y, z, number), lerp (x, y, number), sub (x, y), clamp_min (x, number), sqrt,
-    neg, abs and expm1 (x).
+    addcmul (x, y, z, number), addcdiv (x, y, z, number), lerp (x, y, number), sub (x, y), clamp_min (x, number),
+    pow (x, number), sqrt, neg, abs and expm1 (x).
     """
 
     name: str
@@ -111,12 +112,15 @@ class Stream:
         return Stream(name, self.program)
 
     def _joined(self, operation: str, other: Any) -> Stream:
-        parts = self.whole(), as_stream(other).whole()
+        beside = other.streams if isinstance(other, Product) else [other]
+        if self.is_torn(beside):  # then what a product adds to the list in place comes first
+            other = as_stream(other)
+        parts = self.whole(beside), as_stream(other).whole([self])
         return Stream(self.program.do(operation, self.program.new(), *parts), self.program)
 
-    def whole(self) -> str:
-        """Return a list that is this, with nothing pending."""
-        name, factor = self.made()
+    def whole(self, beside: Sequence[Stream] = ()) -> str:
+        """Return a list that is this, with nothing pending; ``beside`` as in ``made``."""
+        name, factor = self.made(beside)
         return name if factor.text == "1.0" else self.program.do("mul", self.program.new(), name, factor)
 
     def __mul__(self, other: Any) -> Any:
@@ -135,31 +139,49 @@ class Stream:
         number = Number.of(other)
         return number if number.zero else Product(number, [], [self], self.program)
 
-    def root(self) -> Stream:
+    def sqrt(self) -> Stream:
         """Return √(a·x + b) as √a·√(x + b/a), a new list."""
-        name, inside = self.program.new(), self.offset / self.factor
+        name, inside = self.program.new(), self.offset / self.factor - self._has
         if inside.zero:
             self.program.do("sqrt", name, self.name)
         else:
             self.program.do("add", name, self.name, inside)
             self.program.do("sqrt", name, name)
         self.program.roots[name] = False
-        return Stream(name, self.program, self.factor.root())
+        return Stream(name, self.program, self.factor.sqrt())
 
-    def made(self, positive: bool = False) -> tuple[str, Number]:
-        """Return a list y and a number a with a·y = this, adding what is pending; never 0 if ``positive``."""
+    def __pow__(self, power: Any) -> Any:
+        if power in (0.5, 2):
+            return self.sqrt() if power == 0.5 else self * self
+        name = self.program.do("pow", self.program.new(), self.whole(), Number.of(power))
+        return Stream(name, self.program)
+
+    @property
+    def _has(self) -> Number:
+        """What has been added to its list."""
+        return self.program.offsets.get(self.name, Number.of(0.0))
+
+    def is_torn(self, beside: Sequence[Stream]) -> bool:
+        """Whether another one wants something else added to the list of this."""
+        wanted = (self.offset / self.factor).text
+        return any(other.name == self.name and (other.offset / other.factor).text != wanted for other in beside)
+
+    def made(self, beside: Sequence[Stream] = (), positive: bool = False) -> tuple[str, Number]:
+        """Return a list y and a number a with a·y = this, adding what is pending; never 0 if ``positive``.
+
+        It is added in place, unless one that stands ``beside`` this in an operation wants the list otherwise.
+        """
         wanted = self.offset / self.factor
-        name, owned = self.name, self.name in self.program.offsets
+        name, owned = self.name, self.name in self.program.offsets and not self.is_torn(beside)
         if positive and (wanted.zero or wanted.names & self.program.open):
             if name not in self.program.roots:
                 wanted = wanted + TINY
             elif not self.program.roots[name]:
                 self.program.do("clamp_min", name, name, Number.of(LOST))
                 self.program.roots[name] = True
-        has = self.program.offsets.get(name, Number.of(0.0))
-        if wanted.text != has.text:
+        if wanted.text != self._has.text:
             target = name if owned else self.program.new()
-            self.program.do("add", target, name, wanted - has)
+            self.program.do("add", target, name, wanted - self._has)
             self.program.offsets[target] = wanted
             name = target
         return name, self.factor
@@ -188,7 +210,15 @@ class Product:
     def __truediv__(self, other: Any) -> Any:
         if isinstance(other, Stream):
             return replace(self, below=[*self.below, other])
+        if isinstance(other, Product):
+            return self * (1.0 / other)
         return replace(self, factor=self.factor / other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return Product(other / self.factor, self.below, self.above, self.program)
+
+    def __pow__(self, power: Any) -> Any:
+        return self.stream() ** power
 
     def __add__(self, other: Any) -> Any:
         return self.stream() + other
@@ -204,9 +234,9 @@ class Product:
     def __abs__(self) -> Any:
         return abs(self.stream())
 
-    def root(self) -> Stream:
+    def sqrt(self) -> Stream:
         """Return its square root, a new list."""
-        return self.stream().root()
+        return self.stream().sqrt()
 
     def at_least(self, bound: Any) -> Stream:
         """Return the larger of this and a number, a new list."""
@@ -215,11 +245,16 @@ class Product:
     def __neg__(self) -> Product:
         return replace(self, factor=-self.factor)
 
+    @property
+    def streams(self) -> list[Stream]:
+        """All streams in it."""
+        return [*self.above, *self.below]
+
     def divisor(self) -> tuple[str | None, Number]:
         """Return the streams below as one list and a number."""
         if not self.below:
             return None, Number.of(1.0)
-        (name, factor), *remaining = [stream.made(positive=True) for stream in self.below]
+        (name, factor), *remaining = [stream.made(self.streams, positive=True) for stream in self.below]
         if remaining:
             shared = self.program.new()
             for i, (list_name, number) in enumerate(remaining):
@@ -231,7 +266,10 @@ class Product:
     def stream(self) -> Stream:
         """Return the product as a new list."""
         below, under = self.divisor()
-        (name, factor), *remaining = [stream.made() for stream in self.above]
+        if below is not None and not self.above:
+            name = self.program.do("pow", self.program.new(), below, Number.of(-1.0))
+            return Stream(name, self.program, self.factor / under)
+        (name, factor), *remaining = [stream.made(self.streams) for stream in self.above]
         target = self.program.new()
         total, first = self.factor * factor / under, name
         for list_name, number in remaining:
@@ -242,7 +280,7 @@ class Product:
 
     def add_to(self, target: str, time: Number, words: str = "") -> None:
         """Add time · this to a list."""
-        above = [stream.made() for stream in self.above]
+        above = [stream.made(self.streams) for stream in self.above]
         below, under = self.divisor()
         factor = time * self.factor / under
         for _, number in above:
@@ -256,6 +294,8 @@ class Product:
             self.program.do("add", target, target, names[0], factor, words=words)
         else:
             last = names[-1]
+            for name in names[1:-1]:
+                last = self.program.do("mul", self.program.new(), last, name)
             if below is not None:
                 last = self.program.do("div", self.program.new(), last, below)
             self.program.do("addcmul", target, target, names[0], last, factor, words=words)
@@ -270,19 +310,19 @@ def as_stream(x: Any) -> Stream:
 def root(half: Any, pull: Any) -> Any:
     """Return √(half² + pull), for a number and a stream."""
     if isinstance(pull, Number):
-        return half if pull.zero else (half * half + pull).root()
-    return (as_stream(pull) + half * half).root()
+        return half if pull.zero else (half * half + pull).sqrt()
+    return (as_stream(pull) + half * half).sqrt()
 
 
 def signed_root(half: Any, pull: Any) -> Any:
     """Return √(half² + pull) where rounding may leave a little less than 0 under it."""
-    return (as_stream(pull) + half * half).at_least(0.0).root()
+    return (as_stream(pull) + half * half).at_least(0.0).sqrt()
 
 
 def wide_root(half: Any, pull: Any) -> Any:
     """Return √(half² + pull) for a half whose square may leave float32."""
     scaled = Stream((as_stream(pull) / half / half).whole(), pull.program)
-    return (scaled + 1.0).at_least(0.0).root() * half
+    return (scaled + 1.0).at_least(0.0).sqrt() * half
 
 
 def flat_root(half: Any, pull: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from lossnav import _checks
@@ -18,6 +18,7 @@ from lossnav.rules.derive.rule import LearningRule
 
 Options = Mapping[str, Any]
 _PLACES = ("torch.optim", "pytorch_optimizer")
+_UNREAD = ("foreach", "fused", "capturable", "differentiable")  # options that change no step
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,11 +152,19 @@ def explain(optimizer: Any) -> list[Reading]:
         >>> round(float(reading.rule.belief.fading), 10)
         1e-08
     """
-    kind = type(optimizer)
-    name = kind.__name__
     groups = getattr(optimizer, "param_groups", None)
     if not isinstance(groups, list) or not groups:
         raise ValueError(f"optimizer = {_checks.shown(optimizer)}, but it must be an optimizer with param_groups")
+    readings, (first, *others) = _readings(optimizer, groups), groups
+    differing = [key for key in optimizer.defaults if key not in _UNREAD and any(g[key] != first[key] for g in others)]
+    note = f". That is the first group, from which others differ in {', '.join(differing)}" if differing else ""
+    return [replace(reading, why=reading.why + note) for reading in readings]
+
+
+def _readings(optimizer: Any, groups: list[Options]) -> list[Reading]:
+    """Return how the first group may be read."""
+    kind = type(optimizer)
+    name = kind.__name__
     if kind.__module__.startswith("lossnav.optim."):
         return [optimizer.reading()]
     row = next((row for row in TABLE if name in row.names), None)
@@ -163,7 +172,8 @@ def explain(optimizer: Any) -> list[Reading]:
     if row is None or not any(getattr(sys.modules.get(place), name, None) is kind for place in row.places):
         raise ValueError(
             f"optimizer is a {kind.__module__}.{name}, but it must be of lossnav.optim or, in {' or '.join(_PLACES)}, "
-            f"one of {', '.join(n for row in TABLE for n in row.names)}"
+            f"one of {', '.join(n for row in TABLE for n in row.names)}; "
+            "lossnav.fingerprint reads any other from its steps"
         )
     if name == "Adam" and groups[0].get("decoupled_weight_decay"):  # with this option it is torch's AdamW
         name, row = "AdamW", next(row for row in TABLE if "AdamW" in row.names)
@@ -176,8 +186,10 @@ def explain(optimizer: Any) -> list[Reading]:
         return [Reading(name, "", f"With {unlike} none of the listed assumptions give it")]
     lr = float(groups[0]["lr"])
     maker = _RULES.get(name)
-    if lr <= 0 or (maker is None and name not in ("Muon", "Shampoo")):
+    if maker is None and name not in ("Muon", "Shampoo"):
         return [Reading(name, row.assumptions, row.why)]
+    if lr <= 0:
+        return [Reading(name, row.assumptions, f"lr = {lr:g} makes no step: there is a rule at a rate > 0")]
     if maker is None:
         rules: dict[str, LearningRule | None] = {**_muon(lr, groups[0])} or {"": None}
         return [Reading(name, row.assumptions, row.why + width, rule) for width, rule in rules.items()]

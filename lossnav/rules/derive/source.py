@@ -7,6 +7,7 @@ is written here: of a user's strings only the names of averages get into the tex
 
 from __future__ import annotations
 
+import keyword
 import math
 import re
 from collections.abc import Callable
@@ -90,14 +91,21 @@ def written(rule: LearningRule) -> Written:
     """Return the step of a rule as text.
 
     Raises:
-        ValueError: the rule is not of one coordinate with numbers, or it needs more than gradients.
+        ValueError: the rule is not of one coordinate with numbers, or it needs more than gradients, or an assumption
+            uses what only arrays have.
     """
     _refuse(rule)
-    return write(Statement(
-        rule.belief, rule.curvature, rule.metric, rule.objective.eta * rule.objective.k, rule.objective.gamma,
-        decay_of(rule), float(rule.belief.fading), rule.exact, dt=rule.dt,
-        price=None if rule.averaging else rule.price, averaging=rule.averaging,
-    ))  # fmt: skip
+    try:
+        return write(Statement(
+            rule.belief, rule.curvature, rule.metric, rule.objective.eta * rule.objective.k, rule.objective.gamma,
+            decay_of(rule), float(rule.belief.fading), rule.exact, dt=rule.dt,
+            price=None if rule.averaging else rule.price, averaging=rule.averaging,
+        ))  # fmt: skip
+    except (TypeError, AttributeError) as error:
+        raise ValueError(
+            f"an assumption has an operation of which no step is generated ({error}), but it must be one of +, -, *, "
+            "/, **, abs, ln.assume.root and the methods of Look; rule(gradient, state, theta) on arrays takes others"
+        ) from error
 
 
 def of_names(kind: type[Any], **values: Any) -> Any:
@@ -137,7 +145,6 @@ def write(what: Statement) -> Written:
         _move(what, program, case, mean)
     if what.averaging:
         program.do("lerp", "average", "average", "theta", -Number.made("expm1", -(what.rate * what.averaging)))
-    _check_names(memory, what.names)
     probed = what.curvature is not None and what.curvature.told
     arguments = ("n", *(("told",) if probed else ()), "lr", *what.names)
     # As Python: what is known when the step begins first, then the operations on lists.
@@ -151,14 +158,18 @@ def write(what: Statement) -> Written:
     return Written(memory, "\n".join(lines) + "\n", _c(operations, view.known, memory, what.names, probed), probed)
 
 
-def _check_names(memory: tuple[str, ...], names: tuple[str, ...]) -> None:
-    """Raise unless the names of averages can stand in the text beside its own."""
-    own = {"theta", "g", "n", "lr", "told", "sign", "count", "at", "option", "each", "real", "torch", "math", *names}
-    for name in memory:
-        if not re.fullmatch(r"[a-z][a-z_]*", name) or name in own or memory.count(name) > 1:
+def check_names(rule: LearningRule) -> None:
+    """Raise unless the names of averages are a tuple each, and can stand in the text beside its own."""
+    for part in (rule.curvature, rule.metric):
+        if part is not None and isinstance(part.memory, str):
+            raise ValueError(f"memory = {part.memory!r}, but it must be a tuple of names: ({part.memory!r},)")
+    own = {"theta", "g", "n", "lr", "told", "sign", "count", "at", "option", "each", "real", "torch", "math"}
+    for name in rule.memory:
+        odd = keyword.iskeyword(name) or not re.fullmatch(r"[a-z][a-z_]*", name)
+        if odd or name in own or rule.memory.count(name) > 1:
             raise ValueError(
-                f"memory has the name {name!r}, but it must be of small letters, no other average's, and none of "
-                f"{', '.join(sorted(own))}"
+                f"memory has the name {name!r}, but it must be of small letters, no other average's, no word of "
+                f"Python, and none of {', '.join(sorted(own))}"
             )
 
 
@@ -172,6 +183,7 @@ class ListLook(Look):
 
     def kept(self, name: str) -> Any:
         """Return the list of that name."""
+        self._check(name)
         return Stream(self._what.keys.get(name, name), self._program)
 
     def keep(self, name: str, value: Any, words: str = "") -> Any:
@@ -196,7 +208,7 @@ class ListLook(Look):
             else:
                 do("lerp", name, name, new, fresh, words=words)
             return stream
-        (x, a), (y, b) = (part.made() for part in datum.above)
+        (x, a), (y, b) = (part.made(datum.above) for part in datum.above)
         factor = datum.factor * a * b
         if past.zero:
             do("mul", name, x, y, words=words)
@@ -216,7 +228,8 @@ class ListLook(Look):
 
     def blend(self, a: Any, b: Any, weight: Any) -> Any:
         """Return a + weight·(b − a), a new list."""
-        parts = as_stream(a).whole(), as_stream(b).whole()
+        x, y = as_stream(a), as_stream(b)
+        parts = x.whole([y]), y.whole([x])
         return Stream(self._program.do("lerp", self._program.new(), *parts, Number.of(weight)), self._program)
 
     def seen(self, beta: Any, n: Any) -> Number:
@@ -275,8 +288,8 @@ def _clip(what: Statement, case: coordinate.Case, mean: Any) -> None:
 def _push(what: Statement, program: Program, case: coordinate.Case, mean: Any) -> None:
     """Write how the velocity moves, and θ with it, where acceleration is charged and nothing is discounted (W9)."""
     price, unit = what.price, Number.of(1.0)
-    pull = as_stream(case.curvature * (what.control_gain / price.m)).root()  # K₁ = √(kh/m), K₂ = √(c/m + 2K₁)
-    friction = (pull * 2.0 + price.speed / price.m).root()
+    pull = as_stream(case.curvature * (what.control_gain / price.m)).sqrt()  # K₁ = √(kh/m), K₂ = √(c/m + 2K₁)
+    friction = (pull * 2.0 + price.speed / price.m).sqrt()
     gone = program.do("expm1", program.new(), (friction * -what.rate).whole())
     aim = Product(Number.of(what.control_gain / price.m), [as_stream(mean.signal)], [pull, friction], program)
     pair = [Stream(gone, program), aim + Stream("velocity", program)]
@@ -366,7 +379,7 @@ def _torch(line: Operation, memory: tuple[str, ...]) -> str:
 _C = {
     "mul": "{a} * {b}", "div": "{a} / {b}", "sub": "{a} - {b}", "neg": "-{a}", "sqrt": "sqrt({a})", "abs": "fabs({a})",
     "expm1": "exp_minus_one({a})", "lerp": "{a} + {c} * ({b} - {a})", "addcmul": "{a} + {d} * {b} * {c}",
-    "addcdiv": "{a} + {d} * {b} / {c}", "clamp_min": "{a} < {b} ? {b} : {a}",
+    "addcdiv": "{a} + {d} * {b} / {c}", "clamp_min": "{a} < {b} ? {b} : {a}", "pow": "pow({a}, {b})",
 }  # fmt: skip
 
 

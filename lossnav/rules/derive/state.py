@@ -64,11 +64,13 @@ class ArrayLook(Look):
         self.averages, self.count = dict(averages), count
 
     def kept(self, name: str) -> Any:
-        """Return what is remembered, None where there is nothing of that name."""
+        """Return what is remembered, None where the shape of a matrix leaves nothing of that name."""
+        self._check(name)
         return self.averages.get(name)
 
     def keep(self, name: str, value: Any, words: str = "") -> Any:
         """Remember a value."""
+        self._check(name)
         self.averages[name] = value
         return value
 
@@ -103,8 +105,8 @@ def look(view: Look, belief: Filter, curvature: Curvature | None, metric: Metric
     """Let all assumptions look, in their order; return what they believe: ``Mean``, V and the metric's V."""
     view.belief = belief
     if curvature is not None:
-        view.foreseen = curvature.foresee(view)
-    mean = belief.believed(view)
+        view.foreseen = curvature.foresee(view.of(curvature, belief))
+    mean = belief.believed(view.of(belief))
     view.m, view.mean = mean.m, mean.signal
-    variance = None if curvature is None else curvature.believed(view)
-    return mean, variance, None if metric is None else metric.believed(view)
+    variance = None if curvature is None else curvature.believed(view.of(curvature))
+    return mean, variance, None if metric is None else metric.believed(view.of(metric))
