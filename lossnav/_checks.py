@@ -9,6 +9,7 @@ masked entry, a date, a word and a truth value are no real numbers.
 
 from __future__ import annotations
 
+import difflib
 import functools
 import math
 import os
@@ -54,17 +55,21 @@ def shown(value: Any) -> str:
 # ----------------------------------------------------------------------------------------------------------- numbers
 
 
-def finite(name: str, value: Any, *, low: float = -math.inf, high: float = math.inf, open_low: bool = False) -> float:
-    """Return ``value`` as a float, or raise unless it is finite and within [low, high] (``open_low``: (low, high])."""
+def finite(
+    name: str, value: Any, *, low: float = -math.inf, high: float = math.inf, open_low: bool = False,
+    open_high: bool = False,
+) -> float:  # fmt: skip
+    """Return ``value`` as a float, or raise unless it is finite and within [low, high], or without an ``open`` end."""
     if type(value) is float and low < value < high and math.isfinite(value):  # most calls: no words are needed
         return value
     allowed = "a finite number"
     if low > -math.inf:
         allowed += f" {'>' if open_low else '>='} {low:g}"
     if high < math.inf:
-        allowed += f"{' and' if low > -math.inf else ''} <= {high:g}"
+        allowed += f"{' and' if low > -math.inf else ''} {'<' if open_high else '<='} {high:g}"
     number = _number(name, value, allowed)
-    if not math.isfinite(number) or number < low or number > high or (open_low and number == low):
+    outside = number < low or number > high or (open_low and number == low) or (open_high and number == high)
+    if not math.isfinite(number) or outside:
         raise ValueError(f"{name} = {shown(value)}, but it must be {allowed}")
     return number
 
@@ -176,7 +181,9 @@ def flag(name: str, value: Any) -> bool:
 def one_of(name: str, value: Any, allowed: Collection[str]) -> str:
     """Return ``value`` if it is one of ``allowed``, or raise."""
     if not isinstance(value, str) or value not in allowed:
-        raise ValueError(f"{name} = {shown(value)}, but it must be one of {', '.join(map(repr, allowed))}")
+        near = difflib.get_close_matches(value, allowed, n=1) if isinstance(value, str) else []
+        meant = f" (did you mean {near[0]!r}?)" if near else ""
+        raise ValueError(f"{name} = {shown(value)}, but it must be one of {', '.join(map(repr, allowed))}{meant}")
     return value
 
 
@@ -193,7 +200,8 @@ def reals(name: str, value: Any, *, truths: bool = False) -> Array:
     try:
         return _converted(value, truths)
     except Exception:  # what conversions raise depends on the library that the value comes from
-        raise ValueError(f"{name} = {shown(value)}, but it must be an array of real numbers") from None
+        advice = ": call its .detach()" if getattr(value, "requires_grad", False) is True else ""
+        raise ValueError(f"{name} = {shown(value)}, but it must be an array of real numbers{advice}") from None
 
 
 def _converted(value: Any, truths: bool = False) -> Array:
@@ -217,18 +225,26 @@ def _is_masked(value: Any) -> bool:
     return isinstance(value, np.ma.MaskedArray) and bool(np.ma.is_masked(value))
 
 
-def array(name: str, value: Any, *, shape: tuple[int | None, ...] | None = None, truths: bool = False) -> Array:
-    """Return ``value`` as a finite float64 array, never the same memory; ``shape`` may hold None for a free length."""
+def array(name: str, value: Any, *, shape: tuple[int | str | None, ...] | None = None, truths: bool = False) -> Array:
+    """Return ``value`` as a finite float64 array, never the same memory.
+
+    A free length in ``shape`` is a name for the message; None is "D" on the last axis, and "N" on those before.
+    """
     result = reals(name, value, truths=truths)
     if result is value:
         result = result.copy()  # who keeps it must not see it changed from outside
     if shape is not None and (
-        result.ndim != len(shape) or any(n is not None and n != m for n, m in zip(shape, result.shape, strict=True))
+        result.ndim != len(shape)
+        or any(isinstance(n, int | np.integer) and n != m for n, m in zip(shape, result.shape, strict=True))
     ):
-        wanted = "(" + ", ".join("D" if n is None else str(n) for n in shape) + ("," if len(shape) == 1 else "") + ")"
+        letters = ["N"] * (len(shape) - 1) + ["D"]
+        lengths = [letter if n is None else str(n) for n, letter in zip(shape, letters, strict=True)]
+        wanted = "(" + ", ".join(lengths) + ("," if len(shape) == 1 else "") + ")"
         raise ValueError(f"{name} has shape {result.shape}, but it must have shape {wanted}")
     if not np.isfinite(result).all():
-        raise ValueError(f"{name} = {shown(result)}, but all its entries must be finite")
+        place = np.argwhere(~np.isfinite(result))[0].tolist()
+        where = f" ({name}{place} = {result[tuple(place)]})" if result.size > 6 else ""
+        raise ValueError(f"{name} = {shown(result)}, but all its entries must be finite{where}")
     return result
 
 
@@ -241,7 +257,7 @@ def points(name: str, value: Any, dim: int | None = None) -> Array:
     return result
 
 
-def positives(name: str, value: Any, *, shape: tuple[int | None, ...] | None = None) -> Array:
+def positives(name: str, value: Any, *, shape: tuple[int | str | None, ...] | None = None) -> Array:
     """Return ``value`` as an array of finite numbers > 0, or raise."""
     result = array(name, value, shape=shape)
     if (result <= 0).any():
@@ -249,7 +265,7 @@ def positives(name: str, value: Any, *, shape: tuple[int | None, ...] | None = N
     return result
 
 
-def nonnegatives(name: str, value: Any, *, shape: tuple[int | None, ...] | None = None) -> Array:
+def nonnegatives(name: str, value: Any, *, shape: tuple[int | str | None, ...] | None = None) -> Array:
     """Return ``value`` as an array of finite numbers >= 0, or raise."""
     result = array(name, value, shape=shape)
     if (result < 0).any():
@@ -271,7 +287,7 @@ def together(**values: Array) -> None:
 
 def symmetric(name: str, value: ArrayLike, *, dim: int | None = None, definite: bool = False) -> Array:
     """Return a symmetric (``definite``: positive definite) float64 matrix, exactly symmetrised, or raise."""
-    matrix = array(name, value, shape=(dim, dim))
+    matrix = array(name, value, shape=("D" if dim is None else dim,) * 2)
     if matrix.shape[0] != matrix.shape[1] or matrix.shape[0] == 0:
         raise ValueError(f"{name} has shape {matrix.shape}, but it must be square")
     if (matrix != matrix.T).any():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import io
+import re
 import sys
 import traceback
 from collections.abc import Sequence
@@ -53,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _prepare_streams()
     try:
         try:
-            parsed = parser().parse_args(arguments)
+            parsed = parser().parse_args(_joined(sys.argv[1:] if arguments is None else arguments))
             debug = parsed.debug
             code = int(parsed.run(parsed))
             return code
@@ -75,6 +76,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
             write_no_more(sys.stdout)
         text = str(error) if isinstance(error, (OSError, RuntimeError)) and str(error) else repr(error)
         return _fail(text, FAILED, debug)
+
+
+def _joined(words: Sequence[str]) -> list[str]:
+    """Return the words with what begins as a negative number in one with its option, as argparse wants -1,2."""
+    joined: list[str] = []
+    for word in words:
+        if re.match(r"-\.?\d", word) and joined and joined[-1].startswith("--"):
+            joined[-1] += f"={word}"
+        else:
+            joined.append(word)
+    return joined
 
 
 def _prepare_streams() -> None:

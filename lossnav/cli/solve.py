@@ -1,6 +1,6 @@
 """solve the control problem and print the optimal path
 
-The path minimises J = ∫ exp(−γt) (|dθ/dt|²/2η + k L(θ)) dt. Write a vector that begins with a minus as --start=-1,2.
+The path minimises J = ∫ exp(−γt) (|dθ/dt|²/2η + k L(θ)) dt.
 
 examples:
   lossnav solve --loss double-well --gamma 0.1 --start=-1.2,0.8

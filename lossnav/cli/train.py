@@ -14,7 +14,7 @@ examples:
   lossnav train --data digits --optimizer belief --lr 0.1 --option discount=inf --option "betas=(0, 0.999)"
   lossnav train --data digits --stream permuted --tasks 20 --batch-size 16 --optimizer adam --lr 3e-3 --seed 0,1,2
   lossnav train --data mine:examples --model mine:network --optimizer torch.optim:AdamW --lr 1e-3
-  lossnav train --data digits --optimizer "derive:gamma=1e-3,dt=0.01,belief=Filter(0.9)"
+  lossnav train --data digits --optimizer "derive:gamma=1e-3,dt=0.01,belief=Filter(0.9),curvature=SecondMoment(0.999)"
   torchrun --nproc-per-node 2 -m lossnav train --data cifar10 --model cnn --epochs 25
 """
 
@@ -94,7 +94,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--output", metavar="FILE", type=Path, help="write the record there (JSON)")
     parser.add_argument("--checkpoint", metavar="FILE", help="keep the state of the run there")
     parser.add_argument("--resume", action="store_true", help="go on from the checkpoint, if it is there")
-    parser.add_argument("--quiet", action="store_true", help="no progress bar")
+    parser.add_argument("--quiet", action="store_true", help="no progress bar, and of the epochs only the last")
 
 
 def run(parsed: argparse.Namespace) -> int:
@@ -117,7 +117,7 @@ def run(parsed: argparse.Namespace) -> int:
         return 0
     if parsed.output is not None:
         records.save(parsed.output, record)
-    say(summary(record))
+    say(summary(record, last=parsed.quiet))
     if parsed.output is not None:
         say(f"record         {parsed.output}")
     if experiment.tasks is not None:
@@ -130,18 +130,18 @@ def run(parsed: argparse.Namespace) -> int:
     return 0 if where is None else 3
 
 
-def summary(record: Any) -> str:
-    """Return provenance and curves of a record of one run."""
+def summary(record: Any, last: bool = False) -> str:
+    """Return provenance and curves of a record of one run, or of the curves the last row."""
     if record.config.get("tasks") is not None:
         return "\n".join([str(record), *(_scores(result) for result in record.results)])
     curves = record.results[0]
     lines = [str(record), f"arithmetic     {curves['settings']['arithmetic']}"]
     rows = zip(curves["train_loss"], curves["test_loss"], curves["test_accuracy"], strict=True)
-    lines += [
+    epochs = [
         f"epoch {n:<8} train loss {train:.4f}   test loss {test:.4f}   test accuracy {accuracy:.4f}"
         for n, (train, test, accuracy) in enumerate(rows, start=1)
     ]
-    return "\n".join(lines)
+    return "\n".join(lines + epochs[-1 if last else 0 :])
 
 
 def _scores(result: dict[str, Any]) -> str:

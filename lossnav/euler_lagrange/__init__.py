@@ -12,17 +12,19 @@ from __future__ import annotations
 
 import sys
 import types
+from typing import Any
 
 from lossnav.euler_lagrange.charged import Charged
 from lossnav.euler_lagrange.derivation import Derivation, derive
 from lossnav.euler_lagrange.equations import EulerLagrange
 from lossnav.problem.losses import Loss
+from lossnav.problem.losses.function import Formula, Function, is_expression
 from lossnav.problem.objective import Objective, check_objective
 
 __all__ = ["Derivation", "EulerLagrange", "derive", "euler_lagrange"]
 
 
-def euler_lagrange(objective: Objective, loss: Loss) -> EulerLagrange:
+def euler_lagrange(objective: Objective, loss: Loss | Formula) -> EulerLagrange:
     r"""Derive the Euler–Lagrange equations of J on a loss.
 
     .. math::
@@ -35,7 +37,8 @@ def euler_lagrange(objective: Objective, loss: Loss) -> EulerLagrange:
             terms. A callable is tried on sympy symbols first; numeric code works too, with derivatives by
             differences. With a price, which must be smooth, the equations are its own: of fourth order where
             acceleration is charged, whose ``.snap`` is what ``.acceleration`` is elsewhere.
-        loss: from ``lossnav.losses``; without a formula it stays L(θ_1, …) in the equations.
+        loss: from ``lossnav.losses``, where ``losses.Function(f, dim=D)`` makes one of a function; without a formula it
+            stays L(θ_1, …) in the equations. Or a formula of sympy, whose symbols are θ by name.
 
     Returns:
         An ``EulerLagrange``: ``.equations``, ``.latex``, ``.acceleration(theta, velocity, t)`` and
@@ -54,13 +57,14 @@ def euler_lagrange(objective: Objective, loss: Loss) -> EulerLagrange:
         Vastola, Gershman, Rajan (2025), Eqs. 36–37, 68, 90, 96–99.
     """
     check_objective(objective, priced=True)
-    return EulerLagrange(objective, loss) if objective.price is None else Charged(objective, loss)
+    landscape: Any = Function(loss) if is_expression(loss) else loss
+    return EulerLagrange(objective, landscape) if objective.price is None else Charged(objective, landscape)
 
 
 class CallableModule(types.ModuleType):
     """Lets the name ``lossnav.euler_lagrange`` be the module and the function at once."""
 
-    def __call__(self, objective: Objective, loss: Loss) -> EulerLagrange:
+    def __call__(self, objective: Objective, loss: Loss | Formula) -> EulerLagrange:
         return euler_lagrange(objective, loss)
 
 

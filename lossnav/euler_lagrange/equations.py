@@ -66,6 +66,9 @@ class EulerLagrange:
         """The equations in LaTeX."""
         return self.derivation.latex
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.objective!r}, {self.loss!r})"
+
     def _repr_latex_(self) -> str:
         return f"$$\n{self.latex}\n$$"
 

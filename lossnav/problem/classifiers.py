@@ -23,6 +23,11 @@ from lossnav.problem.losses import Loss
 
 __all__ = ["Link", "LogisticRegression"]
 
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 LINKS, SCORES = ("logistic", "probit"), ("log", "brier")
 
 

@@ -17,6 +17,10 @@ from lossnav.problem.functions.nested import Nested
 __all__ = ["Drift", "Function", "Linear", "rotation", "weight_decay"]
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 class Drift(abc.ABC):
     """A drift field: calling it gives f(θ); all methods accept leading batch axes."""
 
@@ -157,6 +161,9 @@ class Function(Drift):
             return list(self._given(symbols))
         except (TypeError, AttributeError, ValueError):
             return None  # numeric code that cannot take symbols
+
+    def __repr__(self) -> str:
+        return f"Function(dim={self.dim})"
 
 
 def rotation(rate: float) -> Linear:

@@ -29,6 +29,11 @@ from lossnav.problem.functions.roots import FADED, exp_moment, slow_rate
 
 __all__ = ["Acceleration", "Box", "Linear", "Norm", "Power", "Price", "Quadratic", "Toll"]
 
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 _ROUNDING = 1e-9  # what a speed may exceed its limit by: the product of a limit and a direction is rounded
 _PIECES = 400  # of a greedy path, whose loss bends where it turns: an error of 1e-9
 

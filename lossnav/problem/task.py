@@ -23,6 +23,11 @@ from lossnav.problem.losses.base import Loss, check_loss, check_times, scalar
 
 __all__ = ["Driven", "Phases", "Task"]
 
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 Timed = Callable[[Array, Array], Any]
 
 

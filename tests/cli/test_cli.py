@@ -19,7 +19,7 @@ import pytest
 
 import lossnav as ln
 from lossnav import records
-from lossnav.cli import main
+from lossnav.cli import main, train
 
 COMMAND = Path(sys.executable).with_name("lossnav")
 SMALL = ["--data", "digits", "--model-option", "hidden=[16]", "--train-size", "300", "--test-size", "100"]
@@ -96,6 +96,7 @@ def test_a_diverged_run_is_exit_code_3_with_a_record(tmp_path):
     ("words", "code", "message"),
     [
         (["train", "--optimizer", "lion"], 2, "optimizer = 'lion', but it must be one of"),
+        (["train", "--optimizer", "Adam"], 2, "'MODULE:FUNCTION', 'derive:NAME=VALUE,…' (did you mean 'adam'?)"),
         (["train", "--data", "digits", "--lr", "-1"], 2, "lossnav: lr = -1.0, but it must be"),
         (["train", "--data", "digits", "--option", "beta"], 2, "'beta' is not NAME=VALUE"),
         (["train", "--data", "digits", "--option", "beta=2"], 2, "lossnav: "),
@@ -184,6 +185,24 @@ def test_what_cannot_be_printed_or_priced_is_one_line(words, said, capsys, recwa
     assert main(["solve", *words]) == 2
     out, err = capsys.readouterr()
     assert out == "" and err.count("\n") == 1 and re.match(f"lossnav: {said}", err) and not recwarn.list
+
+
+@pytest.mark.parametrize("word", ["-1.2,0.8", "-.5,-1", "-1e-3,2"])
+def test_a_vector_may_begin_with_a_minus(word, capsys):
+    outs = []
+    for words in (["--start", word], [f"--start={word}"]):
+        assert main(["solve", "--gamma", "0.1", *words, "--endpoint", "-1,0", "--horizon", "2", "--json"]) == 0
+        outs.append(capsys.readouterr().out)
+    assert outs[0] == outs[1] and "theta_2" in outs[0]
+
+
+def test_the_derived_rule_of_the_help_learns(tmp_path, capsys):
+    (example,) = re.findall(r"lossnav (train .*derive:.*)", train.__doc__)
+    assert main([*shlex.split(example), "--epochs", "2", "--quiet", "--output", str(tmp_path / "run.json")]) == 0
+    first, last = records.load(tmp_path / "run.json").results[0]["train_loss"]
+    assert last < first / 2 < np.log(10) / 2
+    out = capsys.readouterr().out
+    assert "epoch 2" in out and "epoch 1" not in out, "quiet, and each epoch is told"
 
 
 def test_solve_with_an_endpoint_and_a_quadratic():

@@ -257,7 +257,8 @@ def test_residual_of_a_computed_path_falls_with_the_square_of_its_step() -> None
     ("call", "message"),
     [
         (lambda: ln.euler_lagrange(None, WELL), "objective = None"),
-        (lambda: ln.euler_lagrange(ln.Objective(), lambda theta: 0.0), "loss = <function"),
+        (lambda: ln.euler_lagrange(ln.Objective(), lambda theta: 0.0), r"loss = <function.*Function\(f, dim=D\)"),
+        (lambda: ln.solve(ln.Objective(), "x**2", [1.0]), r"loss = 'x\*\*2'.*of a function or of a sympy expression"),
         (lambda: ln.euler_lagrange(ln.Objective(metric=np.eye(3)), WELL), r"metric has shape \(3, 3\)"),
         (lambda: ln.euler_lagrange(ln.Objective(), WELL).acceleration([1.0], [1.0, 2.0]), "theta has shape"),
         (lambda: ln.euler_lagrange(ln.Objective(), WELL).acceleration([1.0, 2.0], 3.0), "velocity has shape"),
@@ -272,6 +273,19 @@ def test_residual_of_a_computed_path_falls_with_the_square_of_its_step() -> None
 def test_errors_name_the_argument(call, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_a_formula_is_a_loss() -> None:
+    x_10, x_2 = sympy.symbols("x_10 x_2")
+    equations = ln.euler_lagrange(ln.Objective(gamma=0.1), x_2**2 / 2 + 4 * x_10**2 * x_2)
+    np.testing.assert_allclose(equations.acceleration([1.0, 2.0], [0.5, -1.0]), [0.05 + 17, -0.1 + 16], rtol=1e-14)
+
+
+@pytest.mark.parametrize("price", [None, ln.prices.Power(3.0)])
+def test_equations_say_of_what_they_are(price) -> None:
+    objective = ln.Objective(gamma=0.1, price=price)
+    kind = "EulerLagrange" if price is None else "Charged"
+    assert repr(ln.euler_lagrange(objective, WELL)) == f"{kind}({objective!r}, {WELL!r})"
 
 
 @pytest.mark.parametrize("metric", [lambda x: np.diag([x[0], x[0]]), lambda x: np.diag([math.cos(x[0]) - 2, 1.0])])

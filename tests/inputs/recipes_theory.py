@@ -210,7 +210,9 @@ def recipes() -> dict[str, Recipe]:
             }) for name in ("gradient_descent", "ballistic")
         },
         "euler_lagrange.EulerLagrange": Recipe(EulerLagrange, {"objective": objective, "loss": loss}),
-        "euler_lagrange.euler_lagrange": Recipe(euler_lagrange, {"objective": objective, "loss": loss}),
+        "euler_lagrange.euler_lagrange": Recipe(euler_lagrange, {
+            "objective": objective, "loss": thing(WELL, but=(sympy.Symbol,)),
+        }),
         "euler_lagrange.EulerLagrange.acceleration": Recipe(EQUATIONS.acceleration, {
             "theta": points(POINT), "velocity": points(POINT), "t": array(0.0, finite=False, any_shape=True),
         }),

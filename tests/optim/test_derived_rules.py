@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import traceback
 
 import numpy as np
@@ -154,6 +155,29 @@ def test_a_parameter_without_a_gradient_keeps_its_own_count():
             pair[0].grad, pair[1].grad = torch.tensor(g), torch.tensor(g) if n % 3 == 0 else None
             optimizer.step()
     torch.testing.assert_close(pairs[0], pairs[1], rtol=0, atol=1e-14)
+
+
+@pytest.mark.parametrize("option", [{"weight_decay": 0.0}, {"eps": 1e-8}, {"betas": (0.5, 0.9)}, {"lrr": 1.0}])
+def test_a_group_has_no_option_that_no_step_looks_at(option):
+    (name, value), first, second = *option.items(), *(torch.nn.Parameter(torch.tensor(START)) for _ in range(2))
+    words = rf"^a group of parameters has {name} = {re.escape(str(value))}, but .* whose decay is its drift"
+    with pytest.raises(ValueError, match=words):
+        PAIRS["AdamW"][0].optimizer([{"params": [first], **option}])
+    optimizer = PAIRS["AdamW"][0].optimizer([first])
+    with pytest.raises(ValueError, match=words):
+        optimizer.add_param_group({"params": [second], **option})
+    assert len(optimizer.param_groups) == 1
+
+
+def test_a_group_has_what_is_its_own_and_what_schedules_add():
+    parameters = [torch.nn.Parameter(torch.tensor(START)) for _ in range(2)]
+    options = {"lr": 0.5, "maximize": True, "foreach": False, "fused": False, "initial_lr": 0.5, "swa_lr": 0.1}
+    groups = [{"params": [("first", parameters[0])]}, {"params": [("second", parameters[1])], "name": "b", **options}]
+    optimizer = PAIRS["AdamW"][0].optimizer(groups)
+    torch.optim.lr_scheduler.OneCycleLR(optimizer, 0.1, 10, cycle_momentum=False)
+    again = PAIRS["AdamW"][0].optimizer(groups)
+    again.load_state_dict(optimizer.state_dict())
+    assert again.param_groups[1]["max_lr"] == 0.1 and again.param_groups[1]["name"] == "b"
 
 
 def test_a_traceback_shows_the_generated_line():

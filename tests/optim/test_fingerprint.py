@@ -216,6 +216,7 @@ class Powers(Signs):
             kind = self.param_groups[0]["betas"]
             scale = {
                 "row": p.grad.norm(dim=-1, keepdim=True),
+                "sign": p.grad.abs(),
                 "tensor": p.grad.norm(),
                 "trust": p.grad.norm() / p.norm(),
             }
@@ -268,9 +269,57 @@ class Drawn(Signs):
 def test_what_draws_at_random_is_seen_and_read_the_same_twice(kind):
     states = np.random.get_state()[1].copy(), random.getstate(), torch.get_rng_state()  # noqa: NPY002
     first, second = (ln.fingerprint(lambda p: Drawn(p, kind), timed=False) for _ in range(2))
-    assert not first.deterministic and first == second
+    assert not first.deterministic and first == second and str(first) == "gradient descent, a rate that it draws"
     assert np.array_equal(np.random.get_state()[1], states[0]) and random.getstate() == states[1]  # noqa: NPY002
     assert torch.equal(torch.get_rng_state(), states[2])
+
+
+class Shaken(Signs):
+    """An optimizer of torch, its steps with noise of a size, or with a decay of its own beside them."""
+
+    def __init__(self, params, betas):
+        super().__init__(params, betas)
+        self.inner = betas[0](params)
+
+    @torch.no_grad()
+    def step(self):
+        _, noise, decay = self.param_groups[0]["betas"]
+        for p in self.param_groups[0]["params"]:
+            p *= 1 - decay
+        self.inner.step()
+        for p in self.param_groups[0]["params"]:
+            p += noise * torch.randn_like(p)
+
+
+def adam(params):
+    return torch.optim.Adam(params, lr=0.01, betas=(0.8, 0.97))
+
+
+def descent(params):
+    return torch.optim.SGD(params, lr=0.01)
+
+
+@pytest.mark.parametrize(
+    ("inner", "noise", "decay", "words"),
+    [
+        (adam, 1e-7, 0, "Adam, β₁ = 0.8, β₂ = 0.97, p = 0.5, bias-corrected, decay not seen, it draws at random"),
+        (adam, 1e-7, 1e-3, "Adam, β₁ = 0.8, β₂ = 0.97, p = 0.5, bias-corrected, decay decoupled, it draws at random"),
+        (descent, 1e-5, 0, "gradient descent, decay not seen, it draws at random"),
+        (descent, 1e-3, 0, "gradient descent, decay not seen, it draws at random"),
+        (descent, 1e-3, 1e-3, "gradient descent, decay coupled or decoupled, it draws at random"),
+        (descent, 1.0, 0, "not seen through what it draws: the nearest, the gradient, is off by 10 %; "
+                          "a step depends on its own gradients alone"),
+        (lambda p: Powers(p, "sign"), 1e-4, 0, "the sign of the gradient, decay not seen, it draws at random"),
+        (torch.optim.Rprop, 1e-4, 0, "not seen through what it draws: "),
+        (lambda p: Powers(p, "row"), 1e-5, 0, "not seen through what it draws: "),
+    ],
+)  # fmt: skip
+def test_what_noise_decides_is_not_said(inner, noise, decay, words):
+    reading = ln.fingerprint(lambda p: Shaken(p, (inner, noise, decay)), timed=False)
+    assert str(reading).startswith(words) and (reading.law == "" or str(reading) == words)
+    assert reading.residual_small < 0.05 or np.isnan(reading.residual_small)
+    assert all(defect > 2 * reading.noise for defect in reading.symmetries.values() if defect > 0.05)
+    assert reading.counts == (inner is adam)
 
 
 def test_the_cost_is_measured_only_if_asked():

@@ -549,8 +549,24 @@ def test_every_optimizer_of_torch_is_in_the_table_once():
     assert importlib.import_module("lossnav").explain is ln.explain
 
 
+def test_groups_that_differ_from_the_one_that_is_read_are_named():
+    rule = ln.derive(ln.Objective(gamma=1.0), dt=0.1)
+    for make, options, words in (
+        (torch.optim.AdamW, {"weight_decay": 0.0, "betas": (0.5, 0.9), "foreach": True}, " betas, weight_decay"),
+        (rule.optimizer, {"lr": 1.0}, " lr"),
+        (torch.optim.AdamW, {"foreach": True}, ""),
+    ):
+        (reading,) = ln.explain(make([{"params": [weights()]}, {"params": [weights()], **options}]))
+        assert reading.why.partition("from which others differ in")[2] == words
+
+
+def test_a_rate_of_zero_makes_no_step_to_be_read():
+    (reading,) = ln.explain(torch.optim.AdamW([weights()], lr=0.0))
+    assert reading.rule is None and reading.assumptions and reading.why.startswith("lr = 0 makes no step")
+
+
 def test_what_is_no_optimizer_or_unknown_is_refused():
     with pytest.raises(ValueError, match="param_groups"):
         ln.explain(3)
-    with pytest.raises(ValueError, match=r"is a .*LBFGSNew"):
+    with pytest.raises(ValueError, match=r"is a .*LBFGSNew.*lossnav\.fingerprint reads any other"):
         ln.explain(type("LBFGSNew", (torch.optim.LBFGS,), {})([weights()]))

@@ -5,6 +5,10 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
+import lossnav
+
 HEAVY = {
     "IPython", "anywidget", "dask", "ipywidgets", "joblib", "matplotlib", "mpmath", "networkx", "numpy", "pandas",
     "scipy", "scipy.integrate", "scipy.interpolate", "scipy.linalg", "scipy.optimize", "scipy.sparse", "scipy.special",
@@ -38,6 +42,11 @@ def test_rooms_load_nothing_before_it_is_used():
         for name in (f"lossnav.{name}" for name in room.split()):
             assert loaded[name] <= allowed, f"import {name} loads {sorted(loaded[name] - allowed)}"
     assert loaded[names[-1]] == allowed  # so the names are those of modules
+
+
+@pytest.mark.parametrize("room", ["classifiers", "drifts", "losses", "metrics", "prices", "task"])
+def test_a_room_lists_what_it_offers(room):
+    assert dir(getattr(lossnav, room)) == sorted(getattr(lossnav, room).__all__)
 
 
 def test_without_the_gil_an_import_says_what_is_not_supported():

@@ -155,6 +155,12 @@ def test_numbers_to_take_away():
     assert len(row) == 1 and row["total"][0] > 0
 
 
+def test_to_dict_has_what_a_result_says_and_nothing_of_how_it_is_drawn():
+    reading = ln.fingerprint(torch.optim.LBFGS)
+    assert [name for name in reading.to_dict() if name.startswith("_")] == []
+    assert repr(ln.drifts.Function(lambda x: -x, dim=2)) == "Function(dim=2)"
+
+
 def test_results_can_still_be_pickled():
     paths = ln.compare({"patient": PATIENT}, WELL, START)
     again = pickle.loads(pickle.dumps(paths))

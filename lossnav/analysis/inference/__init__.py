@@ -14,6 +14,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from lossnav.analysis.inference import records
 from lossnav.analysis.inference.design import Design, design
 from lossnav.analysis.inference.entry import infer
 from lossnav.analysis.inference.records import Curve, Gram, Rates, Steps
@@ -24,7 +25,12 @@ __all__ = ["Ambiguity", "Curve", "Design", "Estimate", "Fit", "Gram", "Inference
 
 
 class CallableModule(types.ModuleType):
-    """Lets the name ``lossnav.infer`` be the module and the function at once."""
+    """Lets the name ``lossnav.infer`` be the module and the function at once; it says the types of what is called."""
+
+    design: Callable[..., Design]
+    Curve: type[records.Curve]
+    Rates: type[records.Rates]
+    Steps: type[records.Steps]
 
     def __call__(
         self, path: Any, loss: Loss | Callable[[Any], Any] | None = None, *, times: ArrayLike | None = None,

@@ -57,7 +57,7 @@ def design(h: ArrayLike, gamma: float, noise: float, accuracy: float = 0.1, *, a
         >>> found.samples, round(found.error, 1)
         (54, 14.7)
     """
-    curvature = _checks.positives("h", h, shape=(None,))
+    curvature = _checks.positives("h", h, shape=("M",))
     discount, sigma = _checks.positive("gamma", gamma), _checks.positive("noise", noise)
     wanted, gain = _checks.positive("accuracy", accuracy), _checks.positive("a", a)
     if len(curvature) < 2 or np.ptp(curvature) <= 1e-9 * np.max(curvature):

@@ -51,7 +51,8 @@ def infer(
         times: shape (N + 1,), rising, at least five; for a list those of every path. A ``Trajectory`` has its own.
         family: "planner" (γ, a) | "+decay" (j) | "+metric" (G2 …, with G₁₁ = 1) | "+rotation" (q) | "deadline" (T, c) |
             "memory" (friction, b) | "hyperbolic" (alpha, a; a sophisticated planner's) | "rule" (recorded optimizers);
-            or a list, compared. On a loss that is not quadratic only "planner" and "+decay".
+            or a list, compared, without those that do not apply: ``warnings`` has the reasons. On a loss that is not
+            quadratic only "planner" and "+decay", and each takes 4 to 50 s of a core for 50 places of two parameters.
         noise: standard deviation of an entry of the record (of the loss, for a curve). None estimates it; 0 says that
             the record is exact.
         level: of the intervals, in (.5, 1).
@@ -62,7 +63,8 @@ def infer(
 
     Raises:
         ValueError: naming the argument: too few times, or such that do not rise; a path that does not move; one that
-            climbs throughout where no planner's can; a loss curve alone; ``noise`` 0 where no family fits to rounding.
+            climbs throughout where no planner's can; a loss curve alone; ``noise`` 0 where no family fits to rounding;
+            no family that applies.
 
     Honest limits: with a metric of any directions every γ explains a bowl (book: I9); with one that may depend on θ
     everything is explained (I14); a loss curve alone says rates only (I21).
@@ -78,7 +80,7 @@ def infer(
     """
     _checks.instance("known", {} if known is None else known, Mapping, "a mapping from names to values")
     known_values = dict(known or {})
-    _checks.finite("level", level, low=0.5, high=1 - 1e-12, open_low=True)
+    _checks.finite("level", level, low=0.5, high=1, open_low=True, open_high=True)
     sigma = None if noise is None else _checks.finite("noise", noise, low=0.0)
     family_names = [family] if isinstance(family, str) else list(_checks.sequence("family", family, "families"))
     for name in family_names:
@@ -92,22 +94,28 @@ def infer(
         return rules.read(steps, level)
     if "rule" in family_names:
         raise ValueError("family = 'rule' needs path to be an infer.Steps, or what ln.watch has seen")
-    models = [(FAMILIES[name], _known(FAMILIES[name], known_values)) for name in family_names]
-    answers = [_one(path, loss, times, Question(*model, sigma, level), known_values.get("k")) for model in models]
-    if sigma == 0 and all(isinstance(answer, str) for answer in answers):
-        raise ValueError(f"noise = 0, but {'; '.join(map(str, answers))}: give the noise, or another family")
-    inferences = sorted((answer for answer in answers if isinstance(answer, Inference)),
-                        key=lambda answer: (answer.fit.refuted, answer.score["bic"]))  # fmt: skip
-    return inferences[0] if len(inferences) == 1 else replace(inferences[0], others=tuple(inferences[1:]))
+    inferences, left_out = [], {}
+    for name in family_names:
+        try:
+            asked = Question(FAMILIES[name], _known(FAMILIES[name], known_values), sigma, level)
+            inferences.append(_one(path, loss, times, asked, known_values.get("k")))
+        except ValueError as error:  # what is wrong with the record is so for every family
+            left_out[name] = str(error)
+    if not inferences:
+        raise ValueError("; ".join(dict.fromkeys(left_out.values())))
+    first, *others = sorted(inferences, key=lambda answer: (answer.fit.refuted, answer.score["bic"]))
+    told = tuple(f"family {name!r} is left out: {why}" for name, why in left_out.items())
+    return replace(first, others=tuple(others), warnings=first.warnings + told)
 
 
-def _one(path: Any, loss: Any, times: Any, asked: Question, stakes: ArrayLike | None) -> Inference | str:
-    """Return the inference of one family, or in words how an exact record misses it."""
+def _one(path: Any, loss: Any, times: Any, asked: Question, stakes: ArrayLike | None) -> Inference:
+    """Return the inference of one family."""
     again = partial(_evidence, path, loss, times, asked, stakes)
     seen = again()
     fit = _fit(seen, asked)
     if asked.noise == 0 and fit.residual > _ROUNDED * seen.floor:
-        return f"the best of {asked.family.name!r} misses path by {fit.residual:.2g}"
+        raise ValueError(f"noise = 0, but the best of {asked.family.name!r} misses path by {fit.residual:.2g}: "
+                         "give the noise, or another family")  # fmt: skip
     return replace(_answer(seen, fit, asked), again=again)
 
 
@@ -289,7 +297,7 @@ def _by_cost(
     An extremal passes every local test, also where another one costs less. Whether it does turns at one γ in each
     interval: that end of the estimate is moved to there.
     """
-    if seen.loss is None or not seen.family.moves or isinstance(seen.loss, Quadratic):
+    if seen.loss is None or not seen.family.motion or isinstance(seen.loss, Quadratic):
         return fit, points, estimates
     excess = [_excess(seen, x) for x in points]
     good = [gap <= error for gap, error in excess]

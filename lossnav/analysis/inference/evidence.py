@@ -250,6 +250,7 @@ def of_curve(curve: Curve, asked: Question) -> Evidence:
     """Return what a loss curve and the speed say: L = ½v²/a − (γ/a)∫v² + const, on any loss (book: I6)."""
     t, loss, family = np.asarray(curve.t), np.asarray(curve.L), asked.family
     square, span, fall = np.asarray(curve.speed) ** 2, float(t[-1] - t[0]), float(np.ptp(loss))
+    family = replace(family, relation="L = v²/2a − (γ/a)∫v²dt + const")
     spent = scipy.integrate.cumulative_simpson(square, x=t, initial=0.0)
     if not fall * float(spent[-1]) > 0:
         raise ValueError("path does not move: neither its loss nor its speed changes")
@@ -275,8 +276,9 @@ def of_extremals(recordings: Sequence[Recording], loss: Loss, asked: Question) -
     Of the rests that they may come to, those that the record does not exclude, the nearest first.
     """
     family = asked.family
-    if not family.moves:
+    if not family.motion:
         raise ValueError(f"family = {family.name!r} needs a losses.Quadratic, or rates")
+    family = replace(family, relation=family.motion)
     unit, floor = asked.unit(max(float(np.max(np.ptp(places, axis=0))) for _, places, _ in recordings), _SOLVED)
     span = max(float(t[-1] - t[0]) for t, _, _ in recordings)
     spectrum = np.concatenate([np.abs(np.linalg.eigvalsh(loss.hessian(places))).ravel() for _, places, _ in recordings])

@@ -60,9 +60,9 @@ class Planner:
             - q, a drift f = Qθ in a plane of one curvature, of that angular speed: the end point tells all (book: I8);
             - T and c, a deadline on the record's clock and its charge over k: :math:`\dot K=K^2+γK−ah`, K(T) = ac·h
               (book: I13).
-        relation: what is known of them together where they are not told apart.
+        relation: what is known of them together where they are not told apart: of the modes of a quadratic loss.
         more: the ends of each further coordinate, and where to begin.
-        moves: whether other losses than quadratic ones can be asked: it is an extremal of J.
+        motion: the equation of its extremals, where other losses than quadratic ones can be asked.
         plans: whether it is a path of least J, with an ``objective``.
         swings: whether a mode begins with any velocity.
         parted: what would tell assumptions apart.
@@ -72,7 +72,7 @@ class Planner:
     names: Mapping[str, str]
     relation: str
     more: Sequence[tuple[float, float, Sequence[float]]] = ()
-    moves: bool = False
+    motion: str = ""
     plans: bool = True
     swings: bool = False
     parted: str = "other stakes, a change that is announced, or a deadline"
@@ -272,9 +272,10 @@ _TURNS = (-1e3, 1e3, (-3.0, -1.0, -0.3, 0.3, 1.0, 3.0))
 _ENDS = ((0.0, 0.99, (0.01, 0.2, 0.6)), (0.0, 1.0, (0.0, 0.5)))
 _LAPLACE = "r/(r² + a h) is the Laplace transform of 1/(1 + αt) at 2r"
 _EVERY = (
-    Planner("planner", _BOTH, "r (r + γ) = a h", moves=True),
+    Planner("planner", _BOTH, "r (r + γ) = a h", motion="θ̈ = γθ̇ + a∇L"),
     Planner(
-        "+decay", _BOTH | {"j": "1/T"}, "r (r + γ) = a h + j (j + γ)", [(0.0, 1 - 1e-9, (0.02, 0.3, 0.8))], moves=True
+        "+decay", _BOTH | {"j": "1/T"}, "r (r + γ) = a h + j (j + γ)", [(0.0, 1 - 1e-9, (0.02, 0.3, 0.8))],
+        motion="θ̈ = γθ̇ + a∇L + j(j + γ)θ",
     ),
     Measured(
         "+metric", _BOTH, "r (r + γ) are the eigenvalues of a G⁻¹H",

@@ -36,7 +36,7 @@ class Rates:
     error: ArrayLike = 0.0
 
     def __post_init__(self) -> None:
-        r = _checks.positives("r", self.r, shape=(None,))
+        r = _checks.positives("r", self.r, shape=("M",))
         if not r.size:
             raise ValueError("r is empty, but it must have at least one rate")
         h = _checks.positives("h", self.h, shape=r.shape)
@@ -220,17 +220,20 @@ class Gram:
 
 def rising(name: str, value: ArrayLike) -> Array:
     """Return times of shape (N,) that rise, at least five of them."""
-    times = _checks.array(name, value, shape=(None,))
+    times = _checks.array(name, value, shape=("N",))
     if len(times) < FEWEST:
         raise ValueError(f"{name} has {len(times)} times, but it must have at least {FEWEST}")
     if np.any(np.diff(times) <= 0):
-        raise ValueError(f"{name} = {_checks.shown(value)}, but times must rise")
+        at = int(np.argmax(np.diff(times) <= 0)) + 1
+        raise ValueError(
+            f"{name}[{at}] = {times[at]:.12g} comes after {name}[{at - 1}] = {times[at - 1]:.12g}, but times must rise"
+        )
     return times
 
 
 def positions(path: ArrayLike, times: ArrayLike | None) -> tuple[Array, Array]:
     """Return times, shape (N + 1,), and places, shape (N + 1, D), of a record of weights."""
-    places = _checks.array("path", path, shape=(None, None))
+    places = _checks.array("path", path, shape=("N + 1", "D"))
     if times is None:
         raise ValueError("times is None, but a path needs the times at which it was recorded")
     at = rising("times", times)

@@ -55,6 +55,9 @@ class Split:
     def __len__(self) -> int:
         return len(self.y)
 
+    def __repr__(self) -> str:
+        return f"Split(x: {self.x.dtype} {tuple(self.x.shape)}, y: {tuple(self.y.shape)}, on {self.x.device})"
+
     def batch(self, index: Tensor | slice, change: Callable[[Tensor], Tensor] | None = None) -> tuple[Tensor, Tensor]:
         """Return normalised float32 images (B, C, H, W) and int64 labels (B,) for an index tensor or a slice.
 
@@ -142,6 +145,9 @@ class Dataset:
             instance(part, getattr(self, part), Split, "a data.Split")
         counts(classes=self.classes)
         instance("provenance", self.provenance, Provenance, "a data.Provenance")
+
+    def __repr__(self) -> str:
+        return f"Dataset({self.name!r}, {self.train}, {self.test}, {self.classes} classes; {self.provenance})"
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -26,7 +26,8 @@ DERIVE = "derive:"
 def check(setting: str, name: Any, known: Collection[str]) -> None:
     """Raise unless a setting has one of the names that are known, or one that says where to look."""
     if not (isinstance(name, str) and all(name.partition(":"))):
-        one_of(setting, name, (*known, "MODULE:FUNCTION"))
+        derived = (f"{DERIVE}NAME=VALUE,…",) if setting == "optimizer" else ()
+        one_of(setting, name, (*known, "MODULE:FUNCTION", *derived))
 
 
 def is_own(name: str) -> bool:
@@ -179,5 +180,6 @@ def assumptions(name: str) -> dict[str, Any]:
         why = f" ({error})" if str(error) else ""
         raise ValueError(
             f"optimizer = {shown(name)}{why}, but it must be derive:NAME=VALUE,… with numbers (gamma=1e-3) and "
-            f"assumptions ({', '.join(assume.__all__)}), as in derive:gamma=1e-3,dt=0.01,belief=Filter(0.9)"
+            f"assumptions ({', '.join(assume.__all__)}), "
+            "as in derive:gamma=1e-3,dt=0.01,belief=Filter(0.9),curvature=SecondMoment(0.999)"
         ) from None

@@ -231,11 +231,12 @@ def residual(law: Law, numbers: dict[str, float], gradients: Array, steps: Array
     return float(np.sqrt(np.mean(np.sum(missed**2, axis=1))))
 
 
-def search(plays: tuple[Play, Play], exact: float) -> Fit:
-    """Return the simplest law whose residual is below ``exact``, or, if there is none, the law with the least."""
+def search(plays: tuple[Play, Play], exact: float, slack: float = 1.0) -> Fit:
+    """Return the simplest law whose residual is below ``exact``, or is ``slack`` times the least if there is none."""
     fits: list[Fit] = []
     for law in LAWS:
         fits.append(fitted(law, plays))
         if fits[-1].residual < exact:
             return fits[-1]
-    return min(fits, key=lambda fit: fit.residual)
+    least = min(fit.residual for fit in fits)
+    return next(fit for fit in fits if fit.residual <= slack * least)

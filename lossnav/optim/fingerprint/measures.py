@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import ortho_group
 
-from lossnav.optim.fingerprint.laws import average
+from lossnav.optim.fingerprint.laws import Law, average, residual
 from lossnav.optim.fingerprint.play import Player
 
 Array = NDArray[np.float64]
@@ -38,31 +38,45 @@ def apart(left: Array, right: Array) -> float:
     return float(np.linalg.norm(left - right)) / size if size else 0.0
 
 
-def decay(player: Player) -> str:
-    """Find how weights fade on gradients that are zero, and tell the player.
+def noise(player: Player) -> float:
+    """Return how far another seed moves steps, 0 to 2: what is measured on gradients of size one is told no finer."""
+    start, g = weights(0), gradients(0, 12)
+    return apart(*(player.play([start], [g], seed)[0] for seed in (0, 1)))
+
+
+def beside_a_factor(steps: Array, again: Array) -> float:
+    """Return which part of late steps, as a share, is not along those that another seed makes: no law is seen below."""
+    moving = steps.any((1, 2)) & again.any((1, 2))
+    return residual(Law(("g",)), {}, again[moving], steps[moving])
+
+
+def decay(player: Player, drawn: float = 0.0) -> str:
+    """Find how weights fade on gradients that are zero, and tell the player; beside what is ``drawn`` large ones do.
 
     An L2 term is one that a gradient −λθ cancels, whatever the rule makes of gradients; a decay beside the step takes
     one share of all weights.
     """
-    start, zeros = weights(1), np.zeros((6, *SHAPE))
-    (steps,) = player.play([start], [zeros])
+    start, zeros = weights(1) * (1e3 if drawn > EXACT else 1.0), np.zeros((6, *SHAPE))
+    (steps,), (drawn_again,) = (player.play([start], [zeros], seed) for seed in (0, 1))
     if not steps.any():
         return "none"
+    rough = max(1e-3, beside_a_factor(steps, drawn_again))
+    if rough > ALIKE:
+        return "not seen"
     low, high = 1e-9, 1e3
     for _ in range(80):
         middle = float(np.sqrt(low * high))
         (first,) = player.play([start], [zeros[:1]], pull=middle)
         low, high = (middle, high) if float(np.sum(first * start)) < 0 else (low, middle)
     (cancelled,) = player.play([start], [zeros], pull=high)
-    if np.linalg.norm(cancelled) < 1e-3 * np.linalg.norm(steps):
+    if np.linalg.norm(cancelled) < rough * np.linalg.norm(steps):
         player.coupled = high
         return "coupled"
+    (steps,) = player.play([start], [np.zeros((40, *SHAPE))])
     places = start + np.concatenate([zeros[:1], np.cumsum(steps, axis=0)[:-1]])
-    shares = -(steps / places).reshape(len(steps), -1)
-    if np.all(np.ptp(shares, axis=1) < 1e-3 * np.abs(shares).max()):
-        (steps,) = player.play([start], [np.zeros((40, *SHAPE))])
-        places = start + np.concatenate([zeros[:1], np.cumsum(steps, axis=0)[:-1]])
-        player.decoupled = -np.mean((steps / places).reshape(len(steps), -1), axis=1)
+    shares = -(steps * places).sum((1, 2)) / (places**2).sum((1, 2))
+    if apart(steps[:6], (-shares[:, None, None] * places)[:6]) < rough:
+        player.decoupled = shares
         return "decoupled"
     return "of another kind"
 
@@ -81,8 +95,11 @@ def degree(player: Player, of: str) -> float:
     return float(np.mean(powers)) if abs(powers[0] - powers[1]) < ALIKE else math.nan  # one object: it equals itself
 
 
-def symmetries(player: Player) -> dict[str, float]:
-    """Return how far steps are from turning with gradients and weights, for each change of both, 0 to 2."""
+def symmetries(player: Player, drawn: float) -> dict[str, float]:
+    """Return how far steps are from turning with gradients and weights, for each change of both, 0 to 2.
+
+    NaN where a change is as small as what is ``drawn``, and not small.
+    """
     start, g = weights(3), gradients(3, 12)
     base, (m, n) = player.pure(start, g), SHAPE
     left, right = ortho_group.rvs(m, random_state=1), ortho_group.rvs(n, random_state=2)
@@ -98,7 +115,8 @@ def symmetries(player: Player) -> dict[str, float]:
         "sign": lambda x: -x, "order": permuted, "left": lambda x: left @ x, "right": lambda x: x @ right,
         "turn": turned,
     }  # fmt: skip
-    return {name: apart(player.pure(change(start), change(g)), change(base)) for name, change in changes.items()}
+    defects = {name: apart(player.pure(change(start), change(g)), change(base)) for name, change in changes.items()}
+    return {name: math.nan if ALIKE < defect <= 2 * drawn else defect for name, defect in defects.items()}
 
 
 def reach(player: Player) -> str:
@@ -124,11 +142,11 @@ def reach(player: Player) -> str:
     return "row and column" if row and column else "row" if row else "column" if column else "coordinate"
 
 
-def counts(player: Player) -> bool:
+def counts(player: Player, drawn: float) -> bool:
     """Return whether idle steps at the beginning change what comes after them: a count, a clock, a correction."""
     start, g = weights(6), gradients(9, 12)
     idle = player.pure(start, np.concatenate([np.zeros((40, *SHAPE)), g]))
-    return apart(idle[40:], player.pure(start, g)) > EXACT
+    return apart(idle[40:], player.pure(start, g)) > max(EXACT, 2 * drawn)
 
 
 def flatness(steps: Array) -> float:
@@ -137,10 +155,11 @@ def flatness(steps: Array) -> float:
     return float(np.median((values[:, 0] - values[:, -1]) / np.maximum(values.mean(1), 1e-300)))
 
 
-def equal_sizes(steps: Array) -> bool:
-    """Return whether all entries of a late step are equally large."""
+def equal_sizes(steps: Array, drawn: float) -> bool:
+    """Return whether all entries of a late step are equally large, but for what is ``drawn``."""
     sizes = np.abs(steps[len(steps) // 2 :]).reshape(len(steps) - len(steps) // 2, -1)
-    return bool(np.all(np.ptp(sizes, axis=1) < 1e-3 * sizes.max()) and sizes.max() > 0)
+    alike = max(1e-3, min(10 * drawn, 0.5))
+    return bool(np.all(np.ptp(sizes, axis=1) < alike * sizes.max()) and sizes.max() > 0)
 
 
 def growth(player: Player) -> tuple[float, float] | None:

@@ -137,9 +137,9 @@ class Player:
                 "its step is no function of the gradient at its weights"
             )
 
-    def pure(self, start: Array, gradients: Array) -> Array:
+    def pure(self, start: Array, gradients: Array, seed: int = 0) -> Array:
         """Return the steps (T, m, n) on gradients that it is to see, without its decay."""
-        (steps,) = self.play([start], [gradients], pull=self.coupled)
+        (steps,) = self.play([start], [gradients], seed, pull=self.coupled)
         places = start + np.concatenate([np.zeros((1, *start.shape)), np.cumsum(steps, axis=0)[:-1]])
         share = np.resize(self.decoupled, len(steps)) if len(self.decoupled) < len(steps) else self.decoupled
         return np.asarray(steps + share[: len(steps), None, None] * places)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -47,7 +47,7 @@ _NAMES = {
 _REACHES = {"coordinate": "its own gradients alone", "model": "all tensors"}
 _RATES = {
     "its own": "a length of its own", "a schedule": "a rate that changes",
-    "relative to |θ|": "a length relative to |θ|",
+    "drawn": "a rate that it draws", "relative to |θ|": "a length relative to |θ|",
     "relative to |θ| or the loss": "a length relative to |θ| or the loss",
 }  # fmt: skip
 _LETTERS = {
@@ -61,28 +61,33 @@ class Fingerprint(Shown):
     """What was measured of an optimizer; ``plot()`` draws its answer to a gradient that is on for 20 steps, then off.
 
     Attributes:
-        family: the law with its numbers, in words; or "none of the listed", and why; or "refused", and why.
+        family: the law with its numbers, in words; or "none of the listed", and why; or "not seen", where what is drawn
+            hides it; or "refused", and why.
         law: the law of the list that the steps obey; "" if they obey none.
-        nearest: in that case the law with the least residual.
+        nearest: in that case the law with the least residual; of one that draws, the simplest that is no tenth worse.
         numbers: of the law: ``beta1``, ``beta2``, ``power`` p of the second moment, ``share`` of the newest gradient
             beside the filter, ``kappa`` of a memory 1 − t^−κ, ``grows`` and ``shrinks`` of a step that signs rule;
             ``gain``, late steps over the direction that the law names, with averages that begin at zero.
         residual: |step − law|/|step| on gradients that the numbers were not fitted to, of the law, or of the nearest.
-        residual_small: the same with gradients a thousand times smaller, of size one: what an ε or a clip does there.
+        residual_small: the same with gradients a thousand times smaller, of size one: what an ε or a clip does there;
+            NaN where that is hidden by what is drawn.
         rate: what the law's coefficient does: "constant", "bias-corrected", "a schedule" (the same whatever the
-            gradients are), "relative to |θ|", or "its own" (read off the gradients: clipped, normalised, adapted).
-        gradient_degree: a factor c on all gradients changes steps by c to this power; NaN if by no power.
+            gradients are), "relative to |θ|", "drawn" (another with another seed: its gain is NaN), or "its own" (read
+            off the gradients: clipped, normalised, adapted).
+        gradient_degree: a factor c on all gradients changes steps by c to this power; NaN if by no power that is seen.
         weight_degree: the same of the weights; 0 if steps do not depend on them but for a decay.
         symmetries: how far steps are from changing with gradients and weights, from 0, which is exactly, to 2: "sign";
             "order" of all weights; "left" and "right", a rotation of a matrix' columns or rows; "turn", of all weights.
+            NaN where no more is seen than noise.
         reach: of how far away gradients change a weight's step: "coordinate", "row", "column", "row and column",
             "tensor" or "model".
         flatness: spread of the singular values of a step over their mean.
         decay: "none", "coupled" (λθ in the gradient), "decoupled" (a share of the weights in each step), "coupled or
-            decoupled" where these are the same, or "of another kind".
+            decoupled" where these are the same, "of another kind", or "not seen" beside what is drawn.
         decay_rate: λ if it is coupled, the share in a late step if it is decoupled, else 0.
-        counts: idle steps in the beginning change later ones.
+        counts: idle steps in the beginning change later ones, by more than noise.
         deterministic: another seed, of torch, NumPy and Python, changes nothing.
+        noise: how far another seed moves steps on gradients of size one, 0 to 2.
         closure: ``step`` wants a closure.
         state_bytes: of state for each float32 weight of a 32 × 48 matrix.
         cost: time of a step on a 64 × 64 matrix over that of torch's SGD on this machine, now; no part of equality.
@@ -108,6 +113,7 @@ class Fingerprint(Shown):
     decay_rate: float = 0.0
     counts: bool = False
     deterministic: bool = True
+    noise: float = 0.0
     closure: bool = False
     state_bytes: float = math.nan
     cost: float = field(default=math.nan, compare=False)
@@ -115,7 +121,8 @@ class Fingerprint(Shown):
     refused: str = ""
 
     def _facts(self) -> dict[str, Any]:
-        own = {name: getattr(self, name) for name in self.__dataclass_fields__ if name not in ("numbers", "response")}
+        own = {entry.name: getattr(self, entry.name) for entry in fields(self)}
+        del own["numbers"], own["response"]
         symmetries = own.pop("symmetries")
         return own | {f"keeps_{name}": value for name, value in symmetries.items()} | self.numbers
 
@@ -135,7 +142,7 @@ def fingerprint(make_optimizer: Callable[[Any], torch.optim.Optimizer], *, timed
     - *Decay*: steps at a gradient of zero; an L2 term is what a gradient −λθ cancels, and λ is found by bisection.
     - *Scales, symmetries, reach*: the same gradients and weights, scaled, negated, permuted or rotated; and gradients
       changed in other rows, columns, tensors.
-    - *Count, randomness*: idle steps in the beginning; another seed.
+    - *Count, randomness*: idle steps in the beginning; another seed, whose other steps are what all is measured by.
     - *Law*: sizes of gradients are drawn from a wide distribution, and the steps fitted by filters of the gradient over
       powers of second moments, with coefficients that are free in each step. β₁, β₂ and p are fitted on one play; the
       law holds if its residual is below a thousandth on another. So a schedule, a trust ratio or a clipped length does
@@ -175,9 +182,8 @@ def fingerprint(make_optimizer: Callable[[Any], torch.optim.Optimizer], *, timed
 
 def _measured(player: Player, timed: bool) -> Fingerprint:
     """Measure all, from what needs nothing to what needs the decay."""
-    start, g = measures.weights(0), measures.gradients(0, 12)
-    deterministic = measures.apart(*(player.play([start], [g], seed)[0] for seed in (0, 1))) < 1e-9
-    decay = measures.decay(player)
+    noise = measures.noise(player)
+    decay = measures.decay(player, noise)
     plays = tuple(
         (large, player.pure(measures.weights(seed), large))
         for seed in (20, 21)
@@ -187,16 +193,19 @@ def _measured(player: Player, timed: bool) -> Fingerprint:
         raise Refused("it makes no step")
     flat = Fingerprint(
         "", gradient_degree=measures.degree(player, "gradient"),
-        weight_degree=measures.degree(player, "weights"), symmetries=measures.symmetries(player),
+        weight_degree=measures.degree(player, "weights"), symmetries=measures.symmetries(player, noise),
         reach=measures.reach(player), flatness=measures.flatness(plays[0][1]), decay=decay,
-        decay_rate=player.coupled or float(player.decoupled[-1]), counts=measures.counts(player),
-        deterministic=deterministic, closure=player.closure, state_bytes=player.state_bytes(),
+        decay_rate=player.coupled or float(player.decoupled[-1]), counts=measures.counts(player, noise),
+        deterministic=noise < 1e-9, noise=noise, closure=player.closure, state_bytes=player.state_bytes(),
         cost=player.cost() if timed else math.nan, response=_response(player),
     )  # fmt: skip
     small = measures.gradients(22, _STEPS)
     common = (small, player.pure(measures.weights(22), small))
-    signed = _by_sign(player, flat, (*plays, common))
-    reading = signed or _by_polar(player, flat, plays) or _by_search(flat, plays, common)
+    hidden, moved = _drawn(player, 21, plays[1])
+    signed = _by_sign(player, flat, (*plays, common), hidden)
+    reading = signed or _by_polar(player, flat, plays) or _by_search(player, flat, plays, common, hidden)
+    if reading.law and moved > 30 * max(_EXACT, hidden):
+        reading = replace(reading, rate="drawn", numbers={**reading.numbers, "gain": math.nan})
     if reading.law == "the gradient" and decay == "coupled" and reading.rate in ("constant", "a schedule"):
         reading = replace(reading, decay="coupled or decoupled")
     return replace(reading, family=_words(reading))
@@ -209,17 +218,19 @@ def _response(player: Player) -> tuple[float, ...]:
     return tuple((-(steps * direction).sum((1, 2)) / (direction**2).sum()).tolist())
 
 
-def _by_sign(player: Player, seen: Fingerprint, plays: Any) -> Fingerprint | None:
+def _by_sign(player: Player, seen: Fingerprint, plays: Any, hidden: float) -> Fingerprint | None:
     """Return the fingerprint of a rule of which only signs count, if it is one."""
     steps = plays[0][1]
-    if measures.equal_sizes(steps):
+    if measures.equal_sizes(steps, hidden):
         beta1, beta2, wrong = measures.signed_filter(player, plays)
         if wrong < 0.01:
             numbers = {"beta1": beta1, "beta2": beta2, "gain": float(np.abs(steps[-1]).max())}
             law = "the sign of a filter" if beta1 else "the sign of the gradient"
-            return replace(seen, law=law, residual=wrong, rate=_rate(_sizes(plays[:2]), {}, seen)[0],
-                           numbers=numbers if beta1 else {"gain": numbers["gain"]})  # fmt: skip
-    elif factors := measures.growth(player):
+            rate, _ = _rate(_sizes(plays[:2]), {}, seen, max(_EXACT, hidden))
+            return replace(
+                seen, law=law, residual=wrong, rate=rate, numbers=numbers if beta1 else {"gain": numbers["gain"]}
+            )
+    elif seen.deterministic and (factors := measures.growth(player)):
         numbers = {"grows": factors[0], "shrinks": factors[1]}
         return replace(seen, law="a size of its own that signs rule", numbers=numbers, residual=0.0, rate="constant")
     return None
@@ -250,20 +261,30 @@ def _sizes(plays: Any) -> Array:
     return np.stack([np.sqrt((steps**2).mean((1, 2)))[:, None] for _, steps in plays])
 
 
-def _by_search(seen: Fingerprint, plays: Any, common: tuple[Array, Array]) -> Fingerprint:
+def _by_search(
+    player: Player, seen: Fingerprint, plays: Any, common: tuple[Array, Array], hidden: float
+) -> Fingerprint:
     """Return the fingerprint with the law that holds, or with the nearest law's residual."""
-    fit: Fit = search(plays, _EXACT)
-    if not fit.residual < (_EXACT if "two" in fit.law.name else _ENOUGH):  # of two filters many others are near
+    exact, slack = (_EXACT, 1.0) if seen.deterministic else (_ENOUGH, 1.1)  # beside noise to say more says nothing
+    fit: Fit = search(plays, exact, slack)
+    if not fit.residual < (exact if "two" in fit.law.name else _ENOUGH):  # of two filters many others are near
         return replace(seen, residual=fit.residual, nearest=fit.law.name)
     rate, gain = _rate(fit.coefficients, fit.numbers, seen, max(_EXACT, 30 * fit.residual))
     numbers = {**fit.numbers, "gain": gain}
     if "and the gradient" in fit.law.name:
         shares = fit.coefficients[0, _STEPS // 3 :, 1] / fit.coefficients[0, _STEPS // 3 :, :2].sum(1)
         numbers["share"] = float(shares[-1])
-        if np.ptp(shares) > _ENOUGH:
+        if np.ptp(shares) > max(_ENOUGH, 30 * hidden):
             numbers["from"] = float(shares[0])
     small = residual(fit.law, fit.numbers, *common)
+    small = math.nan if ALIKE < small <= _drawn(player, 22, common)[0] else small
     return replace(seen, law=fit.law.name, numbers=numbers, residual=fit.residual, residual_small=small, rate=rate)
+
+
+def _drawn(player: Player, at: int, play: tuple[Array, Array]) -> tuple[float, float]:
+    """Return how far another seed moves the steps of a play, beside a factor in each of them, and with it."""
+    again = player.pure(measures.weights(at), play[0], seed=1)
+    return measures.beside_a_factor(play[1], again), measures.apart(play[1], again)
 
 
 def _rate(
@@ -301,7 +322,8 @@ def _words(seen: Fingerprint) -> str:
     """Return the family of a measured optimizer."""
     if not seen.law:
         off = f"the nearest, {seen.nearest}, is off by {100 * seen.residual:.2g} %"
-        return f"none of the listed: {off}; {_structure(seen)}"
+        none = "none of the listed" if seen.deterministic else "not seen through what it draws"
+        return f"{none}: {off}; {_structure(seen)}"
     numbers = {name: value for name, value in seen.numbers.items() if name != "gain"}
     name = _NAMES.get(seen.law, seen.law)
     if seen.law == "a filter and the gradient" and abs(numbers["share"] - 1 + numbers["beta1"]) < _ENOUGH:
@@ -312,17 +334,19 @@ def _words(seen: Fingerprint) -> str:
     if seen.law == "a filter with its singular values made alike" and not numbers["share"]:
         del numbers["share"]
     numbers.pop("floor", None)
-    parts = [f"{_LETTERS[name]} = {_digits(value)}".replace("× = ", "× ") for name, value in numbers.items()]
+    places = 4 if seen.deterministic or seen.residual < 1e-4 else 3  # noise decides the rest
+    parts = [f"{_LETTERS[name]} = {_digits(value, places)}".replace("× = ", "× ") for name, value in numbers.items()]
     parts += [_RATES.get(seen.rate, seen.rate)] if seen.rate != "constant" else []
     if seen.residual_small > ALIKE:
         parts.append(f"where gradients are large: off by {100 * seen.residual_small:.2g} % at size one")
     if seen.decay != "none":
         parts.append(f"decay {seen.decay}")
+    parts += [] if seen.deterministic or seen.rate == "drawn" else ["it draws at random"]
     return ", ".join([name, *parts])
 
 
-def _digits(value: float) -> str:
-    return f"{round(value, 4) + 0.0:g}"  # no "-0"
+def _digits(value: float, places: int) -> str:
+    return f"{round(value, places) + 0.0:g}"  # no "-0"
 
 
 def _structure(seen: Fingerprint) -> str:
@@ -333,11 +357,9 @@ def _structure(seen: Fingerprint) -> str:
         parts.append("it turns with " + ("all weights" if "turn" in kept_symmetries else "rows and columns"))
     elif {"left", "right"} & kept_symmetries:
         parts.append("it turns with " + ("columns" if "left" in kept_symmetries else "rows"))
-    if not seen.deterministic:
-        parts.append("it draws at random")
     if seen.symmetries["sign"] > ALIKE:
         parts.append("−g does not give −step")
-    if math.isnan(seen.gradient_degree):
+    if math.isnan(seen.gradient_degree) and 2 * seen.noise < ALIKE:
         parts.append("it has a scale of the gradient")
     if seen.weight_degree != 0 and not abs(seen.weight_degree) < ALIKE:
         parts.append("it depends on the weights")

@@ -11,3 +11,7 @@ from lossnav.problem.losses.base import Loss, Section
 from lossnav.problem.losses.function import Function
 
 __all__ = ["DoubleWell", "Function", "Loss", "Quadratic", "Rosenbrock", "Section"]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -66,7 +66,8 @@ class Loss(abc.ABC):
 
 def check_loss(loss: Any, name: str = "loss", *, timed: bool = False) -> None:
     """Raise ValueError, with this name, unless this is a landscape, which only with ``timed`` may depend on time."""
-    _checks.instance(name, loss, Loss, "a loss from lossnav.losses")
+    made = "losses.Function(f, dim=D) makes one of a function or of a sympy expression"
+    _checks.instance(name, loss, Loss, f"a loss from lossnav.losses: {made}")
     if loss.timed and not timed:
         raise ValueError(f"{name} = {_checks.shown(loss)} depends on time, but here it must not: take its at(t)")
 

@@ -11,12 +11,14 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import scipy
+import torch
 from resources import draws
 
 import lossnav as ln
 from lossnav.rules.inconsistent import hyperbolic_rate
 
 WELL = ln.losses.DoubleWell()
+HILL = ln.losses.Function(lambda x: np.log(np.cosh(x)).sum(-1), dim=1)
 RUNS = draws(60)  # records of one path; the study "blind-planners" has 200 of each family
 
 
@@ -545,9 +547,8 @@ def test_recordings_under_known_stakes_tell_what_one_does_not():
     paths = [ln.solve(ln.Objective(gamma=1.3, eta=0.7, k=k), loss, [1.0])(t) for k in (1.0, 4.0)]
     fitted = ln.infer(paths, loss, times=t, noise=0, known={"k": [1.0, 4.0]})
     assert value(fitted, "gamma") == pytest.approx(1.3, rel=1e-6) and value(fitted, "a") == pytest.approx(0.7, rel=1e-6)
-    curved = ln.losses.Function(lambda x: np.log(np.cosh(x)).sum(-1), dim=1)
-    paths = [ln.solve(ln.Objective(gamma=1.3, eta=0.7, k=k), curved, [2.0])(t) for k in (2.0, 6.0)]
-    fitted = ln.infer(paths, curved, times=t, noise=1e-4, known={"k": [2.0, 6.0]})
+    paths = [ln.solve(ln.Objective(gamma=1.3, eta=0.7, k=k), HILL, [2.0])(t) for k in (2.0, 6.0)]
+    fitted = ln.infer(paths, HILL, times=t, noise=1e-4, known={"k": [2.0, 6.0]})
     assert covers(fitted, gamma=1.3, a=0.7) and not fitted.fit.refuted
     assert fitted.estimates["gamma"].high - fitted.estimates["gamma"].low < 0.01
 
@@ -584,7 +585,17 @@ def test_it_can_be_looked_at_and_taken_away():
     [
         (np.ones((12, 1)), bowl(1.0), {"times": np.arange(12.0)}, "path does not move"),
         (np.arange(4.0)[:, None], bowl(1.0), {"times": np.arange(4.0)}, "times has 4 times"),
-        (np.arange(6.0)[:, None], bowl(1.0), {"times": [0, 1, 2, 3, 3, 4]}, "times must rise"),
+        (np.arange(6.0)[:, None], bowl(1.0), {"times": [0, 1, 2, 3, 3, 4]},
+         r"^times\[4\] = 3 comes after times\[3\] = 3, but times must rise$"),
+        (np.arange(6.0)[:, None], bowl(1.0), {"times": np.arange(6.0)[::-1]}, r"^times\[1\] = 4 .*times\[0\] = 5"),
+        (np.arange(6.0), bowl(1.0), {"times": np.arange(6.0)}, r"^path has shape \(6,\), .* shape \(N \+ 1, D\)$"),
+        (np.arange(6.0)[:, None], bowl(1.0), {"times": np.ones((6, 1))}, r"^times has shape \(6, 1\), .* \(N,\)$"),
+        (np.where(np.arange(12) == 5, np.nan, np.arange(12.0)).reshape(6, 2), bowl(1.0, 9.0),
+         {"times": np.arange(6.0)}, r"^path .*finite \(path\[2, 1\] = nan\)$"),
+        (torch.ones(6, 1, requires_grad=True), bowl(1.0), {"times": np.arange(6.0)}, r"^path .*call its \.detach\(\)$"),
+        (np.arange(6.0)[:, None], bowl(1.0), {"times": np.arange(6.0), "level": 1.0},
+         r"^level = 1\.0, but it must be a finite number > 0\.5 and < 1$"),
+        (np.arange(6.0)[:, None], bowl(1.0), {"times": np.arange(6.0), "family": "planer"}, "did you mean 'planner'"),
         (np.exp(np.arange(12.0) / 4)[:, None], bowl(1.0), {"times": np.arange(12.0)}, "path climbs throughout"),
         (np.exp(-np.linspace(0, 2, 9))[:, None] ** np.array([1.0, 2.0]), bowl(1.0, 9.0),
          {"times": np.linspace(0, 2, 9), "noise": 0, "known": {"gamma": 0.0}}, "noise = 0, but"),
@@ -601,6 +612,43 @@ def test_it_can_be_looked_at_and_taken_away():
 def test_refusals(path, loss, options, said):
     with pytest.raises(ValueError, match=said):
         ln.infer(path, loss, **options)
+
+
+@pytest.mark.parametrize(
+    ("loss", "options", "why"),
+    [
+        (bowl(1.0, 100.0), {"family": ["+rotation", "planner"]}, "'+rotation' is left out: family '+rotation' needs"),
+        (bowl(1.0, 100.0), {"family": ["planner", "memory"], "noise": 0}, "'memory' is left out: noise = 0, but the"),
+        (bowl(1.0, 100.0), {"family": ["memory", "planner"], "known": {"gamma": 2}}, "'memory' is left out: known has"),
+        (HILL, {"family": ["planner", "memory"], "noise": 1e-3}, "'memory' is left out: family = 'memory' needs a"),
+    ],
+)
+def test_a_family_that_does_not_apply_is_left_out_with_its_reason(loss, options, why):
+    path, t = ln.solve(ln.Objective(gamma=2.0), loss, [1.0] * loss.dim), np.linspace(0, 4, 40)
+    inference = ln.infer(path(t), loss, times=t, **options)
+    assert [row["family"] for row in inference.compare()] == ["planner"]
+    assert why in inference.warnings[-1]
+
+
+def test_where_no_family_applies_each_says_why():
+    t = np.arange(6.0)
+    with pytest.raises(ValueError, match=r"^family = 'memory' .*; family = 'hyperbolic' .*"):
+        ln.infer(np.exp(-t)[:, None] * [1, 2], WELL, times=t, family=["memory", "hyperbolic"])
+
+
+@pytest.mark.parametrize(("family", "law"), [("planner", "θ̈ = γθ̇ + a∇L"), ("+decay", "θ̈ = γθ̇ + a∇L + j(j + γ)θ")])
+def test_what_is_not_told_beside_a_bowl_is_said_without_its_modes(family, law):
+    path, t = ln.solve(ln.Objective(gamma=2.0), HILL, [0.1]), np.linspace(0, 4, 12)
+    record = path(t) + 0.01 * np.random.default_rng(0).normal(size=(12, 1))
+    inference = ln.infer(record, HILL, times=t, noise=0.01, family=family)
+    assert [unclear.relation for unclear in inference.unidentified] == [law] and law in repr(inference)
+
+
+def test_what_a_curve_does_not_tell_is_said_without_modes():
+    t = np.linspace(0, 5, 60)
+    loss = np.exp(-t) + np.random.default_rng(0).normal(size=60)
+    inference = ln.infer(ln.infer.Curve(t, loss, speed=np.exp(-t / 2)), noise=1.0)
+    assert "L = v²/2a − (γ/a)∫v²dt" in inference.unidentified[0].relation
 
 
 def test_a_path_that_climbs_is_not_refused_where_a_planner_may_climb():

@@ -51,6 +51,9 @@ ln.derive(objective, dt=0.1).optimizer(model.parameters()).stepp()  # wrong: no 
 ln.explain(torch.optim.SGD(model.parameters())).rule  # wrong: a list of readings
 ln.assume.Kronecker(0.9, fit="best")  # wrong: no such fit
 
+ln.infer.design([1.0, 9.0], 1.0, 0.1).sample  # wrong: no such attribute
+ln.infer.Rates([1.0])  # wrong: no rates
+
 ln.optim.Ballistic(model)  # wrong: a model is no list of its parameters
 ln.optim.Ballistic(model.parameters(), lr="fast")  # wrong: a string is no rate
 ln.optim.Ballistic(model.parameters(), betas=(0.9, 0.99))  # wrong: it has one beta
