@@ -47,4 +47,4 @@ if not TYPE_CHECKING:  # to a type checker it would offer any name
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return __all__

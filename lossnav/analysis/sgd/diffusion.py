@@ -305,7 +305,7 @@ def root(matrix: Array) -> Array:
 
 
 def _matrices(first: str, drift: Any, second: str, diffusion: Any) -> tuple[Array, Array]:
-    a = _checks.array(first, drift, shape=(None, None))
+    a = _checks.array(first, drift, shape=("D", "D"))
     if a.shape[0] != a.shape[1] or a.shape[0] == 0:
         raise ValueError(f"{first} has shape {a.shape}, but it must be square")
     d = _checks.symmetric(second, diffusion, dim=len(a))

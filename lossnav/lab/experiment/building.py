@@ -112,7 +112,10 @@ def make_optimizer(experiment: Experiment, parameters: Iterable[torch.Tensor]) -
     maker, options = _rule(experiment)
     if "ensemble" in inspect.signature(maker).parameters:
         raise ValueError(f"optimizer = {experiment.optimizer!r} is for streams of tasks: stream = 'permuted' or 'bits'")
-    return maker(parameters, **options)
+    try:
+        return maker(parameters, **options)
+    except TypeError as error:  # what torch's own rules make of a number in the place of a pair
+        raise ValueError(f"options = {options}, but {experiment.optimizer} does not take them: {error}") from None
 
 
 def make_stepper(experiment: Experiment, ensemble: Ensemble) -> Stepper:

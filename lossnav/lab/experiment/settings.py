@@ -49,7 +49,7 @@ class Experiment:
             another patch). Streams of tasks are for "mlp".
         optimizer: "sgd", "adam", "adamw", "rmsprop" of torch, or "ballistic", "belief", "navigator", "uncertain": the
             rules of ``lab.registry`` that are optimizers. Or what is assumed, "derive:gamma=1e-3,dt=0.01,
-            belief=Filter(0.9)": arguments of ``Objective`` and of ``derive``.
+            belief=Filter(0.9),curvature=SecondMoment(0.999)": arguments of ``Objective`` and of ``derive``.
         lr: learning rate; None for the rule's own default.
         options: further arguments of the optimizer.
         model_options: further arguments of the model.
