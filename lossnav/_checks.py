@@ -237,8 +237,8 @@ def array(name: str, value: Any, *, shape: tuple[int | str | None, ...] | None =
         result.ndim != len(shape)
         or any(isinstance(n, int | np.integer) and n != m for n, m in zip(shape, result.shape, strict=True))
     ):
-        letters = ["N"] * (len(shape) - 1) + ["D"]
-        lengths = [letter if n is None else str(n) for n, letter in zip(shape, letters, strict=True)]
+        last = len(shape) - 1
+        lengths = [("D" if i == last else "N") if n is None else str(n) for i, n in enumerate(shape)]
         wanted = "(" + ", ".join(lengths) + ("," if len(shape) == 1 else "") + ")"
         raise ValueError(f"{name} has shape {result.shape}, but it must have shape {wanted}")
     if not np.isfinite(result).all():

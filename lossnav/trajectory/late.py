@@ -17,7 +17,7 @@ import numpy as np
 from lossnav._checks import Array, NoMinimiser
 from lossnav.problem.losses import Loss
 from lossnav.problem.objective import Objective
-from lossnav.trajectory import approach, deadline, modes, multi_start, newton, stationary
+from lossnav.trajectory import approach, deadline, itineraries, modes, multi_start, newton, stationary
 from lossnav.trajectory.refinement import Settings, refine
 from lossnav.trajectory.result import Trajectory, resting_action
 from lossnav.trajectory.riccati import LocalValue, continued
@@ -25,6 +25,7 @@ from lossnav.trajectory.stationary import DEGENERATE, Rests
 from lossnav.trajectory.status import Status
 
 _LATER = 8  # deadlines that are tried, each this many times as late, where nothing fades
+_FOLLOWED = 40  # ways that are followed, those that cost least
 _DIRECTIONS, _ALIKE = 8, 0.9  # ways out that are tried, and the cosine of two that are one
 _MANY = 8  # distinct rests with a floor: isolated ones are not found by the dozen
 
@@ -173,8 +174,9 @@ def dated(
     """
     problem = approach.first(objective, loss, span, level=level)
     with np.errstate(all="ignore"):
-        starts = [approach.straight(problem, theta0, place)[-1] for place in (theta0, *places)]
-        starts += deadline.carried(problem, theta0)
+        ways = np.array([approach.straight(problem, theta0, place)[-1] for place in (theta0, *places)])
+        ways = ways[np.argsort(itineraries.costs(problem, ways))[:_FOLLOWED]]
+        starts = [*ways, *deadline.carried(problem, theta0)]
         minima = [m for m in newton.minimise_all(problem, np.array(starts)) if math.isfinite(m.action)]
         if not minima:
             raise NoMinimiser(UNBOUNDED)
