@@ -58,8 +58,8 @@ class Uncertain(Rule):
 
     Args:
         params: parameters, or dictionaries of parameter groups; every option below may differ between groups.
-        lr: rate of the mean, >= 0, dimensionless; a number or a 0-dim tensor. 1/lr steps are then the memory, too, as a
-            stream of tasks wants it; one task that stays is learned faster at about 1e-2.
+        lr: rate of the mean, >= 0, dimensionless; a number or a 0-dim tensor. Where ``forgetting``
+            is None 1/lr steps are the memory, too: one task of a few hundred steps wants a larger rate than this.
         forgetting: ρ >= 0, rate at which old curvature fades; None means lr (and follows its scheduler).
         temperature: T > 0, in nats: the weight of entropy against the loss.
         prior_variance: v_p > 0, or "init": the variance of each tensor's values when it is first seen. A tensor of

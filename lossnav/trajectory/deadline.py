@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
-from dataclasses import replace
 
 import numpy as np
 import scipy
@@ -15,7 +13,7 @@ from lossnav.problem.functions import budget
 from lossnav.problem.losses import Loss
 from lossnav.problem.objective import Objective
 from lossnav.problem.task import Task
-from lossnav.trajectory import approach, itineraries, newton, stationary
+from lossnav.trajectory import approach, itineraries, newton
 from lossnav.trajectory.case import Case
 from lossnav.trajectory.mesh import first_steps
 from lossnav.trajectory.priced import transcription
@@ -81,10 +79,7 @@ def _places(objective: Objective, loss: Loss, theta0: Array) -> list[Array]:
     final = loss.final if isinstance(loss, Task) else loss
     if final is None:
         return []
-    free = replace(objective, horizon=math.inf)
-    if objective.curved:
-        free = replace(free, metric=None, drift=None)
-    points = stationary.points(free, final, theta0)
+    points = itineraries.search(objective, final, theta0).points
     points = points[np.argsort(np.linalg.norm(points - theta0, axis=1))]
     return [point for point in points if all(point[i] > 0 for i in loss.positive)]
 

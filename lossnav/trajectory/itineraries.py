@@ -27,18 +27,21 @@ Stretch = tuple[float, float, list[Array]]
 """When a stretch begins and ends, and the places of rest in it."""
 
 
+def search(objective: Objective, loss: Loss, theta0: Array) -> stationary.Rests:
+    """Return where a learner may wait on its way: without its deadline, and under G(θ) by the loss alone."""
+    free = replace(objective, horizon=math.inf)
+    return stationary.search(replace(free, metric=None, drift=None) if objective.curved else free, loss, theta0)
+
+
 def stretches(objective: Objective, loss: Loss, theta0: Array, end: float) -> list[Stretch]:
-    """Return the stretches of a task until ``end``, none where all landscapes are convex: there is one path then."""
+    """Return the stretches of a task until ``end``, none where no landscape was seen to curve downwards."""
     if not isinstance(loss, Task):
         return []
-    free = replace(objective, horizon=math.inf)
-    if objective.curved:
-        free = replace(free, metric=None, drift=None)
     marks = [0.0, *(switch for switch in loss.switches if switch < end), end]
     found, bent = [], False
     for begin, stop in itertools.pairwise(marks):
         looks = _LOOKS[:1] if isinstance(loss, Phases) or begin == loss.settled else _LOOKS
-        rests = [stationary.search(free, loss.at(begin + share * (stop - begin)), theta0) for share in looks]
+        rests = [search(objective, loss.at(begin + share * (stop - begin)), theta0) for share in looks]
         bent = bent or any(rest.bent for rest in rests)
         found.append((begin, stop, list(np.concatenate([rest.points for rest in rests]))))
     return found if bent else []
