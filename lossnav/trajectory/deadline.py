@@ -12,7 +12,6 @@ from lossnav.problem.drifts import Linear
 from lossnav.problem.functions import budget
 from lossnav.problem.losses import Loss
 from lossnav.problem.objective import Objective
-from lossnav.problem.task import Task
 from lossnav.trajectory import approach, itineraries, newton
 from lossnav.trajectory.case import Case
 from lossnav.trajectory.mesh import first_steps
@@ -42,8 +41,8 @@ def from_starts(
     else:
         first = first_steps(objective, len(theta0), horizon)
         problem = transcription(objective, loss, horizon, min(settings.steps or first, first), endpoint=endpoint)
-    via = [problem.lift(place) for place in _places(objective, loss, theta0[: loss.dim])]
-    between = itineraries.stretches(objective, loss, theta0, horizon)
+    between = itineraries.stretches(objective, loss, theta0[: loss.dim], horizon)
+    via = [problem.lift(place) for place in between[-1].places if all(place[i] > 0 for i in loss.positive)]
     budget.stage(f"paths from {1 + len(via)} starts")
     # Straight ways: by each stationary point to a fixed end, or to each point and there to stay; those by the rests of
     # what a loss is on its way; and flows with the drift.
@@ -72,16 +71,6 @@ def from_starts(
         return
     for minimum in [m for m in minima if m.converged] or minima:  # others may have left the domain of the metric
         yield refine(*approach.settle(problem, minimum), settings)
-
-
-def _places(objective: Objective, loss: Loss, theta0: Array) -> list[Array]:
-    """Return the stationary points of the loss, or of that which holds in the end."""
-    final = loss.final if isinstance(loss, Task) else loss
-    if final is None:
-        return []
-    points = itineraries.search(objective, final, theta0).points
-    points = points[np.argsort(np.linalg.norm(points - theta0, axis=1))]
-    return [point for point in points if all(point[i] > 0 for i in loss.positive)]
 
 
 def carried(problem: Transcription, theta0: Array) -> list[Array]:

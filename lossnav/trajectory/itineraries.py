@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,8 +24,14 @@ _KEPT = 8  # ways that are followed from stretch to stretch
 _CROSSINGS = (1.0, 4.0)  # how long it takes to a place: in natural units the loss acts within a time of order one
 _LOOKS = (0.0, 0.5, 1.0)  # where in a stretch a loss that moves all the time is looked at
 
-Stretch = tuple[float, float, list[Array]]
-"""When a stretch begins and ends, and the places of rest in it."""
+
+class Stretch(NamedTuple):
+    """When a stretch begins and ends, its places of rest, shape (M, D), and whether its loss curves downwards there."""
+
+    begin: float
+    stop: float
+    places: Array
+    bent: bool
 
 
 def search(objective: Objective, loss: Loss, theta0: Array) -> stationary.Rests:
@@ -34,23 +41,27 @@ def search(objective: Objective, loss: Loss, theta0: Array) -> stationary.Rests:
 
 
 def stretches(objective: Objective, loss: Loss, theta0: Array, end: float) -> list[Stretch]:
-    """Return the stretches of a task until ``end``, none where no landscape was seen to curve downwards."""
-    if not isinstance(loss, Task):
-        return []
-    marks = [0.0, *(switch for switch in loss.switches if switch < end), end]
-    found, bent = [], False
-    for begin, stop in itertools.pairwise(marks):
-        looks = _LOOKS[:1] if isinstance(loss, Phases) or begin == loss.settled else _LOOKS
+    """Return the stretches of a loss until ``end``: those between the switches of a task, else one."""
+    switches = loss.switches if isinstance(loss, Task) else ()
+    found = []
+    for begin, stop in itertools.pairwise([0.0, *(switch for switch in switches if switch < end), end]):
+        moving = isinstance(loss, Task) and not isinstance(loss, Phases) and begin != loss.settled
+        looks = _LOOKS if moving else _LOOKS[:1]
         rests = [search(objective, loss.at(begin + share * (stop - begin)), theta0) for share in looks]
-        bent = bent or any(rest.bent for rest in rests)
-        found.append((begin, stop, list(np.concatenate([rest.points for rest in rests]))))
-    return found if bent else []
+        points, bent = np.concatenate([rest.points for rest in rests]), any(rest.bent for rest in rests)
+        found.append(Stretch(begin, stop, points, bent))
+    return found
 
 
 def ways(problem: Transcription, theta0: Array, between: list[Stretch]) -> list[Array]:
-    """Return the knots (time, place) of the ways by the rests of some stretches that cost least, (K, 1 + D) each."""
+    """Return the knots (time, place) of the ways by the rests of some stretches that cost least, (K, 1 + D) each.
+
+    None of a loss that stays as it is, and where none was seen to curve downwards.
+    """
+    if not (problem.loss.timed and any(stretch.bent for stretch in between)):
+        return []
     kept = [np.array([[0.0, *theta0]])]
-    for begin, stop, places in between if between else ():
+    for begin, stop, places, _ in between:
         longer = []
         for way in kept:
             stay = np.array([stop, *way[-1, 1:]])
@@ -62,7 +73,7 @@ def ways(problem: Transcription, theta0: Array, between: list[Stretch]) -> list[
         paid = [costs(problem, np.array([walked(way, problem.times) for way in alike])) for alike in longer]
         order = sorted(range(len(longer)), key=lambda i: float(np.min(paid[i])))
         kept = [longer[i][int(np.argmin(paid[i]))] for i in order[:_KEPT]]
-    return kept if between else []
+    return kept
 
 
 def walked(way: Array, times: Array) -> Array:
