@@ -7,7 +7,9 @@ import inspect
 import math
 import weakref
 from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import replace
 from itertools import chain
+from numbers import Real
 from typing import Any, ClassVar
 
 import torch
@@ -17,7 +19,7 @@ from torch.optim.optimizer import ParamsT
 from lossnav._checks import shown
 from lossnav._tensors import parameters
 from lossnav.optim import _fused, _naming, _scale, _shards, _switch, finite
-from lossnav.optim._options import Group, check_flag, check_size, counter, largest_of
+from lossnav.optim._options import Group, check_flag, check_rate, check_size, counter, largest_of
 from lossnav.rules.derive import LearningRule, Reading
 
 State = dict[str, Any]
@@ -50,7 +52,8 @@ class Rule(torch.optim.Optimizer, abc.ABC):
     * the state follows a parameter whose dtype or device changes after the first step;
     * complex parameters are refused by name (in ``torch.view_as_real`` of one both parts are weights, and move as
       torch's Adam moves them; which of its axes make a matrix only the user can say);
-    * so is a rate that a scheduler has made negative, infinite or NaN, before any parameter moves;
+    * so is a rate that a scheduler has made negative, infinite or NaN, before any parameter moves, and any other
+      option that was changed to what it must not be;
     * and a gradient on the CPU that is sparse, has inf or NaN, or is so large that its square is inf (of other devices
       nothing is read back), by the parameter's name. A step of fused kernels takes a sixth longer for it:
       ``optimizer.check_gradients = False`` saves that;
@@ -63,6 +66,7 @@ class Rule(torch.optim.Optimizer, abc.ABC):
     _flags: tuple[str, ...] = ()  # options that are True or False, beside those of every rule
     _absent: ClassVar[Group] = {}  # options that ``defaults`` may lack, and what they are then
     _owner: weakref.ref[torch.optim.Optimizer] | None = None
+    _sound: dict[int, list[Any]]  # by group the options, but for the rate, that were looked at
     rule: LearningRule | None = None
     """The rule of ``lossnav.derive`` whose ``optimizer`` this is, if it is one's."""
     check_gradients = True
@@ -71,6 +75,7 @@ class Rule(torch.optim.Optimizer, abc.ABC):
     def __init__(self, params: ParamsT, defaults: Group) -> None:
         owner = _naming.builder()
         self._owner = None if owner is None else weakref.ref(owner)
+        self._sound = {}
         super().__init__(parameters("params", params), {"maximize": False, "foreach": None, "fused": None, **defaults})
 
     @abc.abstractmethod
@@ -104,9 +109,23 @@ class Rule(torch.optim.Optimizer, abc.ABC):
         Raises:
             NotImplementedError: the rule states none.
         """
-        if self.rule is not None:
-            return Reading(type(self).__name__, "those of its rule", "The optimizer was made of it", self.rule)
-        return Reading(type(self).__name__, *self._assumed(self.param_groups[0]))
+        group = self.param_groups[0]
+        rate = float(group["lr"])
+        # What is assumed is the same at every rate; a rate of 0 is no time of a plan.
+        time = rate or (self.rule.dt if self.rule is not None else None) or 1.0
+        words, why, rule = self._assumed({**group, "lr": time})
+        if rule is not None and rate == 0:
+            why, rule = "lr = 0 makes no step: there is a rule at a rate > 0", None
+        elif rule is not None and group["maximize"]:
+            why, rule = "With maximize = True it goes uphill: a plan goes downhill, give it −g", None
+        return Reading(type(self).__name__, words, why, rule)
+
+    def _made_of(self, rule: LearningRule, dt: float) -> Found:
+        """Return what ``_assumed`` says where the optimizer was made of a rule, and a step takes the time Δt now."""
+        words = "those of its rule"
+        if dt != rule.dt and rule.belief.trend is not None:
+            return words, f"Its slope in time is that of steps of {rule.dt:g}, and they take {dt:g} now", None
+        return words, "The optimizer was made of it", rule if dt == rule.dt else replace(rule, dt=dt)
 
     def add_param_group(self, param_group: Group) -> None:
         """Add a group of parameters; options that it does not name take the optimizer's defaults."""
@@ -155,15 +174,16 @@ class Rule(torch.optim.Optimizer, abc.ABC):
 
         Raises:
             RuntimeError: a gradient is sparse.
-            ValueError: a scheduler has made the rate negative, infinite or NaN, or a gradient on the CPU is not finite
-                (see ``check_gradients``); no parameter has moved then, and no state has changed. All processes
-                that have parts of the model (FSDP2, ZeroRedundancyOptimizer) raise together.
+            ValueError: an option is what it must not be, as a rate that a scheduler has made negative, infinite or
+                NaN, or a gradient on the CPU is not finite (see ``check_gradients``); no parameter has moved then, and
+                no state has changed. All processes that have parts of the model (FSDP2, ZeroRedundancyOptimizer) raise
+                together.
         """
         loss = None
         if closure is not None:
             with torch.enable_grad():
                 loss = closure()
-        self._check_rates()
+        self._check_options()
         # All that can be wrong is looked at before anything moves: by all processes, also those that only prepare.
         judges = self._judges()
         if judges:
@@ -194,20 +214,26 @@ class Rule(torch.optim.Optimizer, abc.ABC):
         """Whether the rule squares gradients."""
         return True
 
-    def _check_rates(self) -> None:
-        """Raise unless every rate, which schedulers move between steps, is one that a step can be made with."""
+    def _check_options(self) -> None:
+        """Raise unless a step can be made with the options, which schedulers and users move between steps."""
         if torch.compiler.is_compiling():  # a rate is a symbol there
             return
         for group in self.param_groups:
             rate = group["lr"]
             if torch.is_tensor(rate):
-                if rate.device.type != "cpu":  # reading it would stall the device
-                    continue
-                rate = rate.item()
-            if not 0 <= rate < math.inf:
+                check_rate("lr", rate)
+                rate = rate.item() if rate.device.type == "cpu" else None  # reading it would stall the device
+            elif not isinstance(rate, Real):
+                check_rate("lr", rate)
+            if rate is not None and not 0 <= rate < math.inf:
                 raise ValueError(f"lr = {rate}, but it must be a finite number >= 0 in each step")
-            check_size("lr", rate, largest_of(group))
-            self._check_rate(group)
+            now = [group.get(name) for name in (*self._absent, *self.defaults) if name != "lr"]
+            if self._sound.get(id(group)) != now:
+                self._check_group(group)
+                self._sound[id(group)] = now
+            if rate is not None:
+                check_size("lr", rate, largest_of(group))
+                self._check_rate(group)
 
     def _check_rate(self, group: Group) -> None:
         """Raise if this rule cannot make a step with a rate that is a number >= 0."""
@@ -243,7 +269,7 @@ class Rule(torch.optim.Optimizer, abc.ABC):
             finite.check_dense(p, p.grad)
         foreach = group["foreach"]
         if foreach is None:  # tensor subclasses (quantised weights …) may not implement the foreach kernels
-            foreach = all(type(_shards.local(p)) in (Tensor, torch.nn.Parameter) for p in params)
+            foreach = all(type(_shards.local(p)) in _shards.PLAIN for p in params)
         if not foreach:
             return [[p] for p in params]
         batches: dict[tuple[torch.device, torch.dtype], list[Tensor]] = {}
@@ -301,6 +327,7 @@ class Rule(torch.optim.Optimizer, abc.ABC):
     def __setstate__(self, state: State) -> None:
         """Restore, giving options that an older state does not know their defaults."""
         super().__setstate__(state)
+        self._sound = {}
         for group in self.param_groups:
             self._complete(group)
             self._renew(group)

@@ -24,8 +24,8 @@ from torch import Tensor
 
 from lossnav.optim import _native
 from lossnav.optim._native import NoKernel
+from lossnav.optim._shards import PLAIN
 
-_PLAIN = (Tensor, torch.nn.Parameter)
 _said: set[str] = set()
 
 
@@ -64,7 +64,7 @@ def step(
     if torch.compiler.is_compiling():  # the list operations are about to be fused by the compiler
         return False
     try:
-        odd = next((type(p).__name__ for p in params if type(p) not in _PLAIN), None)
+        odd = next((type(p).__name__ for p in params if type(p) not in PLAIN), None)
         if odd is not None:
             raise NoKernel(f"a parameter is a {odd}, a subclass of Tensor")
         if params[0].is_meta:

@@ -18,6 +18,7 @@ from lossnav.optim import _traced
 from lossnav.optim._base import Found, Group, Rule, State, zeros
 from lossnav.optim._fused import Call
 from lossnav.optim._native import NoKernel
+from lossnav.optim._options import count
 from lossnav.problem.objective import Objective
 from lossnav.rules.derive import derive
 from lossnav.rules.derive.numbers import Number
@@ -107,7 +108,6 @@ def read(group: Group, what: Statement, values: tuple[Any, ...], words: str, why
         "A step that is not small under a gradient that fades is another one in derive": what.held and fades,
         "The limit of a large discount with a step that is not small has no derived rule": what.held and flat,
         "A curvature that keeps its sign is none of derive's averages": getattr(what.curvature, "bound", None),
-        "It goes uphill, or nowhere": group["maximize"] or rate == 0,
     }
     for reason, holds in reasons.items():
         if holds:
@@ -176,7 +176,7 @@ class Generated(Rule):
         torch._foreach_add_(steps, 1.0)
         if group["maximize"]:
             grads = list(torch._foreach_neg(grads))
-        counts: list[tuple[Any, ...]] = [(n.double() if torch.compiler.is_compiling() else n.item(),) for n in steps]
+        counts: list[tuple[Any, ...]] = [(count(n),) for n in steps]
         if step.written.told:
             counts = [(*n, s[self._told]) for n, s in zip(counts, states, strict=True)]
         memory = [[s[name] for s in states] for name in step.written.memory]

@@ -14,12 +14,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-_PLAIN = (Tensor, torch.nn.Parameter)
+PLAIN = (Tensor, torch.nn.Parameter)  # of other classes not every kernel is known
 
 
 def is_sharded(tensor: Any) -> bool:
     """Return whether a tensor is a DTensor (which may also lie whole on every process)."""
-    if type(tensor) in _PLAIN:
+    if type(tensor) in PLAIN:
         return False
     module = sys.modules.get("torch.distributed.tensor")  # who has a DTensor has imported it
     return module is not None and isinstance(tensor, module.DTensor)

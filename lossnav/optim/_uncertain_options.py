@@ -69,8 +69,8 @@ def checked_reset(reset: Any) -> tuple[float, float, float]:
 def check_stability(group: Group) -> None:
     """Raise if the mean can diverge: after a jump p >= (1 − e^{−ρ})h/T, so that it moves lr/(1 − e^{−ρ}) of its way."""
     lr, fixed = group["lr"], group["forgetting"]
-    if torch.is_tensor(lr) or lr == 0 or lr < 2 * forgetting(group)[1]:
-        return
+    if torch.is_tensor(lr) or lr == 0 or fixed == 0 or lr < 2 * forgetting(group)[1]:
+        return  # with forgetting = 0 p stays as it is, whatever the curvature does
     if fixed is None:
         raise ValueError(f"lr = {shown(lr)}, but it must be < 1.594 where forgetting is lr: the mean would diverge")
     if group["clip"] is None:

@@ -49,13 +49,17 @@ def check(groups: Groups, *, squares: bool, owner: Any) -> None:
     Raises:
         RuntimeError: a gradient is sparse.
     """
-    moved = list(_moved(groups))
+    moved, sparse = [], None
+    try:
+        moved = list(_moved(groups))
+    except RuntimeError as error:  # as all processes do that hold parts of the model
+        sparse = error
     gradients, wrong = [_shards.local(g) for _, g in moved], ""
     for dtype in {g.dtype for g in gradients}:
         norms = torch.stack(torch._foreach_norm([g for g in gradients if g.dtype is dtype]))
         if not (norms.float() if dtype.itemsize < 4 else norms).square().sum().isfinite():
             wrong = wrong or _named(groups, moved, "gradient", squares)
-    _refuse_together(wrong, [p for group in groups for p in group["params"]], "gradient", owner)
+    _refuse_together(wrong, [p for group in groups for p in group["params"]], "gradient", owner, sparse)
 
 
 def check_estimates(groups: Groups, params: Sequence[Tensor], estimates: Sequence[Tensor | None], owner: Any) -> None:
@@ -65,8 +69,12 @@ def check_estimates(groups: Groups, params: Sequence[Tensor], estimates: Sequenc
     _refuse_together(_named(groups, judged, "curvature", False), params, "curvature", owner)
 
 
-def _refuse_together(wrong: str, params: Sequence[Tensor], what: str, owner: Any) -> None:
-    if _shards.on_any(bool(wrong), params, owner):
+def _refuse_together(
+    wrong: str, params: Sequence[Tensor], what: str, owner: Any, sparse: RuntimeError | None = None
+) -> None:
+    if _shards.on_any(bool(wrong or sparse), params, owner):
+        if sparse is not None:
+            raise sparse
         wrong = wrong or f"another process has refused the {what} of its part of the model, and says why"
         raise ValueError(f"{wrong}: nothing has moved (check_gradients = False leaves this out)")
 

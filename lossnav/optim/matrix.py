@@ -190,6 +190,8 @@ class BallisticMatrix(belief.Believing):
                 )
 
     def _assumed(self, group: Group) -> Found:
+        if self.rule is not None:  # its options say the rate at its own Δt
+            return self._made_of(self.rule, float(group["lr"]) * (self.rule.dt or 1.0) / self.rule.options["lr"])
         kind, epsilon = group["curvature"], belief.discount_of(group)
         if kind == "diagonal":
             return super()._assumed(group)

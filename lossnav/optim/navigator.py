@@ -66,7 +66,8 @@ class Navigator(Generated):
         gamma: discount rate γ in [0, inf].
         curvature: where h comes from. "second_moment": g², as in ``Ballistic``; needs nothing, and is proportional to
             the curvature at best. "hutchinson": z ⊙ Hz with random signs z, unbiased for the diagonal of H;
-            needs ``observe(loss)`` before, or ``loss.backward(create_graph=True)`` instead of, the backward pass (the
+            needs ``observe(loss)`` before, or ``loss.backward(create_graph=True)`` instead of, the backward pass (of a
+            loss that torch's GradScaler scales the graph has the scaled curvature: there it must be ``observe``; the
             book's page Training stacks has it in the loops of Lightning, Hugging Face's Trainer and accelerate;
             ``training.train`` does it).
             A function (parameter, gradient) → tensor of the parameter's shape: called without autograd in each due
@@ -124,6 +125,7 @@ class Navigator(Generated):
     _divisors = ("curvature_scale",)
     _memory: tuple[str, ...] = ("step", "h", "seen", "index", "fresh")
     process_group: Any = "auto"  # for what was pickled before there was a choice
+    _cleared = False  # whether gradients were cleared since the last observation
 
     def __init__(
         self,
@@ -157,11 +159,13 @@ class Navigator(Generated):
         The next step then uses it, due or not. Costs about one more forward and backward pass a probe. Unlike
         ``backward(create_graph=True)``, it leaves no gradient with a graph behind. What is observed before one step
         adds up, as gradients do: show it each loss that ``backward`` is called on, divided as it is there. Several
-        processes average what they see (``process_group``): all of them must look.
+        processes average what they see (``process_group``): all of them must look. Of a step that is left out after
+        it, as torch's GradScaler leaves out those with an inf, it counts as an observation of its own where
+        ``zero_grad`` of this optimizer clears the gradients.
 
         Args:
-            loss: a scalar with its graph, twice differentiable. Attention by torch's fast kernels is not; under
-                ``sdpa_kernel(SDPBackend.MATH)`` it is.
+            loss: a scalar with its graph, twice differentiable, not scaled as torch's GradScaler scales another.
+                Attention by torch's fast kernels is not; under ``sdpa_kernel(SDPBackend.MATH)`` it is.
 
         Raises:
             RuntimeError: the rule takes its curvature elsewhere, the loss does not depend on any parameter, or the
@@ -170,9 +174,27 @@ class Navigator(Generated):
         """
         if self.curvature != "hutchinson":
             raise RuntimeError(f"observe(loss) is for curvature='hutchinson', but it is {shown(self.curvature)}")
+        if self._cleared and self._was_left_out():
+            self._forget()
+        self._cleared = False
         params = [p for p in self._parameters() if p.requires_grad]
         for p in self._probe(params, _hutchinson.gradients(loss, params)):
             self.state[p]["fresh"] = self.state[p].get("fresh", 0) + 1
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Clear the gradients, as torch does; what was observed for a step that is left out is then complete."""
+        super().zero_grad(set_to_none)
+        self._cleared = True
+
+    def _was_left_out(self) -> bool:
+        """Whether a step that was observed for is not made: its gradients are cleared, or not finite (GradScaler)."""
+        left = [p.grad for p in self._parameters() if self.state.get(p, {}).get("fresh") and p.grad is not None]
+        return not 0 < sum(float(gradient.float().norm()) for gradient in left) < math.inf
+
+    def _forget(self) -> None:
+        """Let what is observed next be no further part of what was observed for a step that was not made."""
+        for state in self.state.values():
+            state.pop("fresh", None)
 
     def curvature_due(self) -> bool:
         """Whether the next step wants a curvature: ask it before paying for ``create_graph=True`` or ``observe``."""
@@ -275,8 +297,7 @@ class Navigator(Generated):
         try:
             super()._check_gradients()
         except ValueError:
-            for state in self.state.values():  # what was observed for this step is no part of the next
-                state.pop("fresh", None)
+            self._forget()
             raise
 
     def _look(self) -> None:

@@ -190,8 +190,7 @@ class Uncertain(Rule):
             )
 
     def _check_rate(self, group: Group) -> None:
-        if group["forgetting"] != 0:  # else p stays as it is, whatever the curvature does
-            check_stability(group)
+        check_stability(group)
 
     def _assumed(self, group: Group) -> Found:
         words = "weights that are distributions, with entropy (Sec. 6): overdamped, g² for the curvature"

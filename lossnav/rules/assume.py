@@ -383,6 +383,11 @@ class RootMeanSquare(Metric):
         return (Position("metric", "rms", words, lambda x: {"beta": x["memory"]}, "g"),)
 
 
+def __dir__() -> list[str]:
+    """List what users write: the assumptions, and what one of their own is made of."""
+    return sorted([*__all__, "Curvature", "Metric", "root"])
+
+
 def kinds() -> list[type[Assumption]]:
     """Return the assumptions of this module."""
     return [kind for kind in globals().values() if isinstance(kind, type) and issubclass(kind, Assumption)]

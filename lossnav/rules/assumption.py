@@ -68,7 +68,7 @@ class Look(abc.ABC):
 
     @abc.abstractmethod
     def kept(self, name: str) -> Any:
-        """Return what is remembered under a name of ``memory``, to be used before it moves; 0 before the first step."""
+        """Return what is remembered under a name of ``memory`` as it is now, 0 before the first step."""
 
     @abc.abstractmethod
     def keep(self, name: str, value: Any, words: str = "") -> Any:

@@ -66,6 +66,15 @@ _INFINITE: list[Any] = [
 ]  # fmt: skip
 
 
+# What is no object of a class; made once, too.
+_THINGS: list[Any] = [
+    "x", "", b"x", 0, 1, 1.5, NAN, True, 1j, [], [1.0], (), {}, {1.0}, Odd(), Broken(), len, int, math, np.array([1.0]),
+    np.array(1.0), np.ma.masked, np.datetime64("NaT"), torch.tensor(1.0), Ellipsis, _generator(), 10**400, 10**5000,
+    slice(None),
+]  # fmt: skip
+_NO_LISTS = [None, *(value for value in _THINGS if not isinstance(value, list | tuple | dict) and np.ndim(value) == 0)]
+
+
 def number(
     good: Any, *, low: float = -INF, high: float = INF, open_low: bool = False, open_high: bool = False,
     infinite: bool = False, none: bool = False, tensor: bool = False, also: tuple[str, ...] = (),
@@ -146,26 +155,13 @@ def word(good: str, *, none: bool = False, also: tuple[str, ...] = (), but: Iter
 
 def thing(good: Any, *, none: bool = False, also: tuple[str, ...] = (), but: Iterable[Any] = ()) -> Argument:
     """An object of a class of ours or of torch's; ``but``: types that are taken beside it (duck typing)."""
-    bad: list[Any] = [
-        "x", "", b"x", 0, 1, 1.5, NAN, True, 1j, [], [1.0], (), {}, {1.0}, {"eta": 1.0}, Odd(), Broken(), len, int,
-        math,
-        np.array([1.0]), np.array(1.0), np.ma.masked, np.datetime64("NaT"), torch.tensor(1.0), torch.ones(2), Ellipsis,
-        type(good), _generator(), sympy.Symbol("x"), 10**400, 10**5000, slice(None),
-    ]  # fmt: skip
-    taken_types = tuple(but)
-    bad = [value for value in bad if not isinstance(value, taken_types)]
-    return Argument(good, bad if none else [*bad, None], also)
+    further = [{"eta": 1.0}, torch.ones(2), sympy.Symbol("x"), type(good), *([] if none else [None])]
+    return Argument(good, [value for value in [*_THINGS, *further] if not isinstance(value, tuple(but))], also)
 
 
 def function(good: Any, *, none: bool = False, also: tuple[str, ...] = (), but: Iterable[Any] = ()) -> Argument:
     """Something that can be called."""
-    bad: list[Any] = [
-        "x", "", b"x", 0, 1, 1.5, NAN, True, 1j, [], [1.0], (), {}, {1.0}, Odd(), Broken(), math, np.array([1.0]),
-        np.array(1.0), np.ma.masked, np.datetime64("NaT"), torch.tensor(1.0), Ellipsis, _generator(), 10**400, 10**5000,
-        slice(None),
-    ]  # fmt: skip
-    taken_types = tuple(but)
-    bad = [value for value in bad if not isinstance(value, taken_types)]
+    bad = [value for value in _THINGS if not callable(value) and not isinstance(value, tuple(but))]
     return Argument(good, bad if none else [*bad, None], also)
 
 
@@ -247,12 +243,8 @@ def tensor(good: Any, *, none: bool = False, also: tuple[str, ...] = (), bad: It
 
 def items(good: Any, *, also: tuple[str, ...] = (), bad: Iterable[Any] = (), but: Iterable[Any] = ()) -> Argument:
     """A sequence of something; ``bad`` has sequences of something else."""
-    wrong: list[Any] = [
-        "x", "", b"x", 0, 1, 1.5, NAN, True, 1j, None, {1.0}, Odd(), Broken(), len, int, math, np.array(1.0), Ellipsis,
-        _generator(), 10**400, np.ma.masked, np.datetime64("NaT"), ["x"], [Odd()], [None], ["0"], [1j], [[]], [{}],
-    ]  # fmt: skip
-    taken_types = tuple(but)
-    return Argument(good, [*(value for value in wrong if not isinstance(value, taken_types)), *bad], also)
+    wrong = [*_NO_LISTS, ["x"], [Odd()], [None], ["0"], [1j], [[]], [{}]]
+    return Argument(good, [*(value for value in wrong if not isinstance(value, tuple(but))), *bad], also)
 
 
 def file(good: Any, *, none: bool = True, also: tuple[str, ...] = ()) -> Argument:
@@ -277,12 +269,6 @@ def _is_truth(value: Any) -> bool:
     if torch.is_tensor(value):
         return value.dtype is torch.bool
     return isinstance(value, bool | np.bool_) or (isinstance(value, np.ndarray) and value.dtype == bool)
-
-
-_NO_LISTS: list[Any] = [
-    "x", "", b"x", 0, 1, 1.5, NAN, True, 1j, None, {1.0}, Odd(), Broken(), len, int, math, np.array(1.0), Ellipsis,
-    _generator(), 10**400, np.ma.masked, np.datetime64("NaT"), torch.tensor(1.0), slice(None),
-]  # fmt: skip
 
 
 def nest(good: Any, *, empty: bool = False, rules: bool = False, also: tuple[str, ...] = ()) -> Argument:

@@ -533,6 +533,7 @@ EXEMPT = {
         "continual.ContinualBackprop.load_state_dict", "continual.ContinualBackprop.zero_grad",
         "continual.ShrinkAndPerturb.load_state_dict", "continual.ShrinkAndPerturb.step",
         "continual.UtilityPerturbed.load_state_dict", "continual.UtilityPerturbed.step", "optim.Navigator.observe",
+        "optim.Navigator.zero_grad",
         "ensemble.StackedLinear.forward",
     ), TORCH),
     **dict.fromkeys((

@@ -358,6 +358,11 @@ def check_what_one_process_refuses_all_refuse(rank: int, folder: Path) -> None:
                 assert (here if owns else elsewhere) in said and "nothing has moved" in said, f"{name}, {wrong}: {said}"
                 assert messages == (0 if name == "replicas" else 1), name
         assert counted(model(), make, 0.5, 0) == ("", 0 if name == "replicas" else 1), name
+    # Of a sparse gradient the owner says that it is sparse; the other one does not wait.
+    table = nn.Embedding(4, 3, sparse=True)
+    table(torch.tensor([1])).sum().backward()
+    for sparse in (zero(Belief)([table.weight]), zero(BallisticMatrix)([table.weight])):
+        assert ("sparse gradient" if rank == 0 else "another process has refused") in refusal(sparse.step)
     # In a mesh of two dimensions each has a message; parts of a curvature are judged as those of a gradient are.
     mesh = init_device_mesh("cpu", (1, SIZE))
     w = nn.Parameter(distribute_tensor(torch.ones(4), mesh, [Replicate(), Shard(0)]))

@@ -292,6 +292,31 @@ def test_what_was_seen_for_a_refused_step_is_no_part_of_the_next():
     assert torch.equal(optimizer.state[w]["h"], torch.full((2,), 2.0))
 
 
+@pytest.mark.parametrize("none", [True, False])
+@pytest.mark.parametrize("first", ["zero_grad", "observe"])
+def test_what_was_seen_for_a_step_that_a_scaler_leaves_out_counts_by_itself(first, none):
+    """Of 2, 6 and 2 + 6 in two parts the average is (2·¼ + 6·½ + 8)/(1 + ½ + ¼), whichever call comes first."""
+    w = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
+    optimizer = Navigator([w], lr=0.1, curvature="hutchinson", beta=0.5)
+    scaler = torch.amp.GradScaler("cpu", init_scale=1024.0)
+    for parts, spoil in (([1.0], False), ([3.0], True), ([1.0, 3.0], False)):
+        for i, factor in enumerate(parts):
+            value = (factor * w**2).sum()
+            calls = [lambda value=value: optimizer.observe(value)]
+            if i == 0:
+                calls.insert(first == "observe", lambda: optimizer.zero_grad(set_to_none=none))
+            for call in calls:
+                call()
+            scaler.scale(value).backward()
+        if spoil:
+            w.grad[0] = math.inf
+        scaler.step(optimizer)
+        scaler.update()
+    state = optimizer.state[w]
+    assert state["step"] == 2 and state["seen"] == 3
+    torch.testing.assert_close(state["h"] / (1 - 0.5**3), torch.full((2,), (0.5 + 3 + 8) / 1.75))
+
+
 def test_each_group_has_its_own_number_of_probes():
     def seen(*probes):
         draw = torch.Generator().manual_seed(0)

@@ -299,11 +299,34 @@ def test_ours_return_the_derived_rule_of_their_steps(name):
     [{}, {"curvature": ln.assume.Kronecker(0.9, scale=2.0)}, {"metric": ln.assume.Polar(scale=3.0)}],
     ids=["SGD", "curvature", "metric"],
 )
-def test_an_optimizer_that_is_made_of_a_rule_returns_it_also_when_it_was_copied(assumed):
-    rule = ln.derive(ln.Objective(gamma=1.0), **assumed, dt=0.1)
-    optimizer = rule.optimizer([weights()])
+def test_an_optimizer_that_is_made_of_a_rule_returns_it_at_its_rate_also_when_it_was_copied(assumed):
+    rule, theirs = ln.derive(ln.Objective(gamma=1.0), **assumed, dt=0.1), weights()
+    optimizer = rule.optimizer([theirs])
     assert ln.explain(optimizer)[0].rule is rule
     assert ln.explain(copy.deepcopy(optimizer))[0].rule.dt == 0.1
+    optimizer.param_groups[0]["lr"] *= 3  # as a scheduler does
+    (reading,) = ln.explain(optimizer)
+    theta, state = START, rule.init(START)
+    for g in gradients(3):  # the first may find bases, and move nothing
+        stepped(theirs, optimizer, g)
+        step, state = reading.rule(g, state, theta)
+        theta = theta + step
+    np.testing.assert_allclose(theirs.detach().numpy(), theta, rtol=0, atol=1e-10)
+
+
+TREND = ln.derive(ln.Objective(gamma=1.0), belief=ln.assume.Filter(0.9, trend=0.9), dt=0.1)
+
+
+@pytest.mark.parametrize("make", [*dict.fromkeys(kind for kind, _ in OURS.values()), TREND.optimizer])
+@pytest.mark.parametrize(("option", "words"), [({"lr": 0.0}, "lr = 0 makes no step"), ({"maximize": True}, "downhill")])
+def test_ours_have_no_rule_uphill_or_without_a_step(make, option, words):
+    (reading,) = ln.explain(make([weights()], **option))
+    assert reading.rule is None and reading.assumptions and words in reading.why
+
+
+def test_a_slope_in_time_is_that_of_the_rules_own_steps():
+    (reading,) = ln.explain(TREND.optimizer([weights()], lr=0.3))
+    assert reading.rule is None and "steps of 0.1, and they take 0.3 now" in reading.why
 
 
 @pytest.mark.parametrize(

@@ -303,24 +303,6 @@ def test_a_table_that_is_left_moves_as_with_adam_and_as_a_matrix_runs_away():
     assert moved["left"] == pytest.approx(1.0, rel=1e-3) and moved["matrix"] > 20
 
 
-def test_what_is_left_is_a_belief():
-    model, twin = network(), network()
-    left = optim.BallisticMatrix([{"params": model.parameters(), "curvature": "diagonal"}], lr=0.01, betas=(0.9, 0.99))
-    belief = optim.Belief(twin.parameters(), lr=0.01, betas=(0.9, 0.99), eps=0.0, foreach=True)
-    advance(model, left, range(10))
-    advance(twin, belief, range(10))
-    torch.testing.assert_close(vector(model), vector(twin), rtol=1e-12, atol=1e-14)
-
-
-def test_the_default_of_the_ballistic_rule_begins_with_steps_of_its_rate():
-    w = torch.nn.Parameter(torch.zeros(3, dtype=torch.float64))
-    for options, length in (({}, 1.0), ({"bias_correction": False}, 1 / math.sqrt(1e-3))):
-        w.data.zero_()
-        w.grad = torch.ones_like(w)
-        optim.Ballistic([w], lr=1e-3, **options).step()
-        torch.testing.assert_close(w.detach(), torch.full_like(w, -1e-3 * length), rtol=1e-5, atol=0)
-
-
 @pytest.mark.parametrize(
     "rule",
     [optim.Ballistic, optim.Belief, optim.Navigator, derived],

@@ -15,7 +15,6 @@ from torch.nn import Parameter
 from torch.optim import lr_scheduler
 from torch.testing._internal.common_optimizers import (
     ErrorOptimizerInput,
-    OptimizerErrorEnum,
     OptimizerInfo,
     OptimizerInput,
     get_error_inputs_for_all_optims,
@@ -45,24 +44,19 @@ def _inputs(**kinds: dict[str, Any]) -> Callable[..., list[OptimizerInput]]:
 
 
 def _errors(*bad: tuple[dict[str, Any], str]) -> Callable[..., list[ErrorOptimizerInput]]:
-    """Return what makes the inputs that must be refused: torch's for all optimizers, and those of a rule."""
+    """Return what makes the inputs that must be refused: torch's for all optimizers, and of a rule what more than one
+    option decides; what one does is in the table of the contract, and so are sparse gradients and complex parameters.
+    """
 
     def make(device: Any = "cpu", dtype: Any = torch.float32) -> list[ErrorOptimizerInput]:
         general = [
             entry
             for entry in get_error_inputs_for_all_optims(device, dtype)
-            if entry.optimizer_error_input.desc != "Tensor lr must be 1-element"  # refused in our own words, below
+            if entry.optimizer_error_input.desc != "Tensor lr must be 1-element"  # refused in our own words
         ]
-        shared = (
-            ({"lr": torch.tensor([0.001, 0.001])}, r"lr has shape \(2,\)"),
-            ({"lr": torch.tensor([0.001])}, r"lr has shape \(1,\) .* 0-dim tensor"),
-            ({"lr": -0.1}, "lr = -0.1, but it must be"),
-            ({"maximize": "yes"}, "maximize = 'yes', but it must be True or False"),
-            ({"foreach": 2}, "foreach = 2, but it must be True, False or None"),
-        )
         general += [
             ErrorOptimizerInput(OptimizerInput(None, kwargs, regex), error_type=ValueError, error_regex=regex)
-            for kwargs, regex in (*shared, *bad)
+            for kwargs, regex in bad
         ]
         for group, regex in (
             ({"capturable": True}, "capturable = True, but it must be False"),
@@ -72,16 +66,7 @@ def _errors(*bad: tuple[dict[str, Any], str]) -> Callable[..., list[ErrorOptimiz
             general.append(
                 ErrorOptimizerInput(OptimizerInput(params, {}, regex), error_type=ValueError, error_regex=regex)
             )
-        sparse = Parameter(torch.randn(2, 2))
-        sparse.grad = torch.eye(2).to_sparse()
-        general.append(
-            ErrorOptimizerInput(
-                OptimizerInput([sparse], {}, "sparse gradient"), error_on=OptimizerErrorEnum.STEP_ERROR,
-                error_type=RuntimeError, error_regex="sparse gradient",
-            )
-        )  # fmt: skip
-        complex_ = OptimizerInput([Parameter(torch.ones(2, dtype=torch.complex64))], {}, "complex")
-        return [*general, ErrorOptimizerInput(complex_, error_type=ValueError, error_regex="view_as_real")]
+        return general
 
     return make
 
@@ -103,8 +88,7 @@ OURS = [
             all={"lr": 0.01, "beta": 0.9, "weight_decay": 0.1, "bias_correction": True, "momentum": 0.8},
             maximize={"weight_decay": 0.1, "maximize": True},
         ),
-        _errors(({"beta": 1.0}, "beta = 1.0, but"), ({"weight_decay": -1}, "weight_decay = -1, but"),
-                ({"momentum": -0.5}, "momentum = -0.5, but"), ({"bias_correction": "no"}, "bias_correction = 'no'")),
+        _errors(),
         BOTH,
     ),
     _info(
@@ -115,9 +99,7 @@ OURS = [
             polar={"curvature": "polar"}, blocks={"block": 4, "every": 3},
             maximize={"weight_decay": 0.1, "maximize": True},
         ),
-        _errors(({"curvature": "muon"}, "curvature = 'muon', but"), ({"every": 0}, "every = 0, but"),
-                ({"block": 0.5}, "block = 0.5, but"),
-                ({"eps_relative": -1.0}, "eps_relative = -1.0, but")),
+        _errors(),
         ("foreach",),
     ),
     _info(
@@ -128,9 +110,8 @@ OURS = [
             newton={"curvature_scale": 2.0, "eps_inside": 1e-4}, innovation={"variance": "innovation"},
             maximize={"weight_decay": 0.1, "maximize": True},
         ),
-        _errors(({"betas": (1.0, 0.0)}, r"betas\[0\] = 1.0"), ({"discount": -1.0}, "discount = -1.0, but"),
-                ({"discount": 1.0, "lr_overdamped": 1.0}, "discount = 1.0, but it must be None where lr_overdamped"),
-                ({"lr": math.inf}, "lr = inf, but it must be finite where .* lr=rate, discount=inf")),
+        _errors(({"betas": (1.0, 0.0)}, r"betas\[0\] = 1.0"),
+                ({"discount": 1.0, "lr_overdamped": 1.0}, "discount = 1.0, but it must be None where lr_overdamped")),
         BOTH,
     ),
     _info(
@@ -139,7 +120,7 @@ OURS = [
             default={}, rate={"lr": 0.01}, decay={"weight_decay": 0.1}, discounted={"gamma": 3.0, "eta_k": 2.0},
             descent={"gamma": math.inf}, maximize={"weight_decay": 0.1, "maximize": True},
         ),
-        _errors(({"gamma": -1.0}, "gamma = -1.0, but"), ({"curvature": "exact"}, "curvature = 'exact', but")),
+        _errors(),
         BOTH,
     ),
     _info(
@@ -149,8 +130,7 @@ OURS = [
             all={"lr": 0.01, "forgetting": 0.02, "temperature": 0.3, "prior_mean": 0.2, "speed": 2.0},
             resets={"reset": (0.2, 5.0, 2.0), "seed": 3}, maximize={"maximize": True},
         ),
-        _errors(({"temperature": 0.0}, "temperature = 0.0, but"), ({"lr": 1.7}, "lr = 1.7, but it must be < 1.594"),
-                ({"sample": "yes"}, "sample = 'yes', but")),
+        _errors(),
         ("foreach",),
     ),
 ]  # fmt: skip
@@ -163,8 +143,8 @@ NOT_PORTED = {
     "test_state_dict_with_cuda_params, TestCudaOptims": "a second device: there is none here",
     "test_peak_memory_foreach": "reads CUDA's allocator",
     "test_foreach_large_tensor, test_fused_large_tensor": "2³² elements: 16 GB and more; the kernels count in int64",
-    "test_complex, test_complex_2d": "complex parameters are refused by name (test_errors, and the contract)",
-    "metadata_for_sparse, SparseAdam": "sparse gradients are refused by name (test_errors, and the contract)",
+    "test_complex, test_complex_2d": "complex parameters are refused by name (the contract)",
+    "metadata_for_sparse, SparseAdam": "sparse gradients are refused by name (the contract)",
     "TestDifferentiableOptimizer, has_capturable_arg": "no such flags: refused in a group (test_errors), unknown "
     "to the signatures",
     "test_less_mem_beta1_zero_adafactor, LBFGS's closures, Muon's matrices": "of these optimizers alone",

@@ -34,6 +34,10 @@ def test_arrays_are_copies_that_nobody_can_change():
         faded.fading[0, 0] = 2.0
 
 
+def test_it_lists_what_users_write():
+    assert set(dir(assume)) == {*assume.__all__, "Curvature", "Metric", "root"}
+
+
 @pytest.mark.parametrize("value", [1.0, -0.1])
 def test_weights_of_the_past_end_below_one(value):
     assume.Filter(np.nextafter(1.0, 0.0), trend=0.0)

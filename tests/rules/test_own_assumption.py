@@ -112,7 +112,10 @@ def own(memory=("s",), average="s", term=lambda s: s, price=lambda p: p):
     return ln.derive(OBJECTIVE, belief=ln.assume.Filter(0.8), curvature=Curvature(), metric=Metric(), dt=0.1)
 
 
-@pytest.mark.parametrize("memory", [(name,) for name in ("lr", "m", "p", "x1", "lambda", "s; import os")] + ["spread"])
+WRONG = [(name,) for name in ("lr", "m", "p", "x1", "lambda", "s; import os", "min", "seen_m")]
+
+
+@pytest.mark.parametrize("memory", [*WRONG, "spread"])
 def test_names_of_averages_are_checked_before_they_stand_in_a_text(memory):
     with pytest.raises(ValueError, match=r"^memory (has the name|= 'spread', but it must be a tuple)"):
         own(memory)
@@ -128,6 +131,20 @@ def test_what_is_averaged_is_named(way, memory, average):
         )
 
 
+class Remembering(Spread):
+    """What a name holds may be asked for before and after it moves, and used later; words of C are names, too."""
+
+    memory = ("int", "exp", "i")
+
+    def believed(self, look):
+        old = look.kept("int") * 2.0
+        new = look.average("int", look.gradient * look.gradient, 0.8)
+        look.keep("exp", look.kept("int"))
+        between = look.kept("exp")
+        look.keep("exp", look.average("i", abs(look.gradient - 0.5 * old), 0.0, corrected=False))
+        return root(old) + new + abs(between) * 3.0 + abs(look.kept("exp")) + root(between * between + 1.0)
+
+
 TERMS = {
     "powers": lambda x: x**0.5 + x**0.75 + (x + 1) ** 2,
     "numpy": lambda x: np.float64(2.0) * np.sqrt(x),
@@ -139,9 +156,11 @@ TERMS = {
 
 
 @pytest.mark.parametrize("fused", [False, True])
-@pytest.mark.parametrize("which", TERMS)
+@pytest.mark.parametrize("which", [*TERMS, "what it was"])
 def test_operations_give_an_optimizer_the_step_on_arrays(which, fused):
-    mine, theta = own(term=TERMS[which], price=TERMS[which]), np.ones(4)
+    mine, theta = own(term=TERMS.get(which, root), price=TERMS.get(which, root)), np.ones(4)
+    if which == "what it was":
+        mine = ln.derive(OBJECTIVE, belief=ln.assume.Filter(0.8), curvature=Remembering(), dt=0.1)
     weights, state = torch.nn.Parameter(torch.ones(4, dtype=torch.float64)), mine.init(theta)
     optimizer = mine.optimizer([weights], fused=fused)
     for g in GRADIENTS:

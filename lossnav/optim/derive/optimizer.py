@@ -14,7 +14,7 @@ from torch.optim.optimizer import ParamsT
 from lossnav import _checks
 from lossnav._checks import shown
 from lossnav.optim import _shards, _switch
-from lossnav.optim._base import Group, State
+from lossnav.optim._base import Found, Group, State
 from lossnav.optim._generated import Generated, Step
 from lossnav.optim._options import check_rate
 from lossnav.rules.derive import LearningRule, Regime
@@ -129,6 +129,9 @@ class Derived(Generated):
     def _known(self, entry: State) -> tuple[str, ...]:
         known = ("step", *self._written.memory)
         return known if not entry or entry.keys() >= set(known) else ()  # a part of it is another rule's
+
+    def _assumed(self, group: Group) -> Found:
+        return self._made_of(self.rule, float(group["lr"]))
 
     def _adopts(self, saved: Group, own: Group) -> bool:
         _switch.check_adam(saved)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import decimal
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from lossnav._checks import NoMinimiser
@@ -19,6 +21,7 @@ _FORMS = {  # kind → how it is written in Python and in C; the last two stand 
     "seen": ("1 - {} ** {}", "1 - pow({}, {})"),
 }
 _LOOSE = ("fresh", "seen", "power")
+_DIGITS = decimal.Context(prec=40)
 
 
 class Node(NamedTuple):
@@ -103,7 +106,7 @@ class Number:
         if self.zero or b.zero:
             return b if self.zero else self
         if self.powers == b.powers:
-            return Number(self.constant + b.constant, self.powers)
+            return Number(_written(_DIGITS.add, self.constant, b.constant), self.powers)
         return Number.made("sum", self, b)
 
     __radd__ = __add__
@@ -114,7 +117,7 @@ class Number:
         b = Number.of(other)
         nodes = [*self.powers, *(node for node in b.powers if node not in self.powers)]
         powers = {node: self.powers.get(node, 0.0) + b.powers.get(node, 0.0) for node in nodes}
-        return Number(self.constant * b.constant, powers)
+        return Number(_written(_DIGITS.multiply, self.constant, b.constant), powers)
 
     __rmul__ = __mul__
 
@@ -125,7 +128,7 @@ class Number:
         if self.zero:
             return self
         if not self.powers and not b.powers:
-            return Number(self.constant / b.constant)
+            return Number(_written(_DIGITS.divide, self.constant, b.constant))
         return self * Number(1 / b.constant, {node: -power for node, power in b.powers.items()})
 
     def __rtruediv__(self, other: Any) -> Any:
@@ -152,6 +155,11 @@ class Number:
                 "takes no curvature that may be negative"
             )
         return Number(math.sqrt(self.constant), {node: power / 2 for node, power in self.powers.items()})
+
+
+def _written(operation: Callable[[Any, Any], Any], a: float, b: float) -> float:
+    """Return what an operation makes of two numbers as they are written: 0.0006 − 0.0005 is 0.0001."""
+    return float(operation(decimal.Decimal(repr(a)), decimal.Decimal(repr(b))))
 
 
 def _power(node: Node, power: float, language: int, alone: bool) -> str:

@@ -38,21 +38,30 @@ class Program:
     """The operations so far, and the names of lists that they made, with what has been added to each.
 
     ``open`` has the names of numbers that are known only in a step, and may be 0; ``roots`` those of lists of roots,
-    and whether they have been kept from 0.
+    and whether they have been kept from 0; ``moves`` says how often a list that is remembered has moved.
     """
 
     open: frozenset[str] = frozenset()
     roots: dict[str, bool] = field(default_factory=dict)
     lines: list[Operation] = field(default_factory=list)
     offsets: dict[str, Number] = field(default_factory=dict)
+    moves: dict[str, int] = field(default_factory=dict)
 
     def do(self, name: str, target: str, *parts: Any, words: str = "") -> str:
         """Write an operation, and return its target."""
         self.lines.append(Operation(name, target, parts, words))
         return target
 
+    def move(self, name: str) -> None:
+        """Say that a remembered list moves next; a copy serves who still asks for what it was (``Stream.made``)."""
+        moves = self.moves[name] = self.moves.get(name, 0) + 1
+        self.do("mul", f"{name}_{moves}", name, Number.of(1.0), words="as it was")
+
     def reused(self) -> list[Operation]:
         """Return the operations in which a new list takes the place of one that is read for the last time there."""
+        read = {part for line in self.lines for part in line.parts if isinstance(part, str)}
+        copies = {f"{name}_{i + 1}" for name, moves in self.moves.items() for i in range(moves)}
+        self.lines = [line for line in self.lines if line.target in read or line.target not in copies]
         last: dict[str, int] = {}
         for i, line in enumerate(self.lines):
             last |= dict.fromkeys((part for part in line.parts if isinstance(part, str)), i)
@@ -78,12 +87,22 @@ class Program:
 
 @dataclass(frozen=True)
 class Stream:
-    """factor · name + offset, elementwise."""
+    """factor · name + offset, elementwise; ``moves`` says after how many moves of a list that is remembered."""
 
     name: str
     program: Program
     factor: Number = field(default_factory=lambda: Number(1.0))
     offset: Number = field(default_factory=lambda: Number(0.0))
+    moves: int = -1  # as many as there have been
+
+    def __post_init__(self) -> None:
+        if self.moves < 0:
+            object.__setattr__(self, "moves", self.program.moves.get(self.name, 0))
+
+    @property
+    def _home(self) -> str:
+        """The name of its list, or of the copy of one that has moved since."""
+        return f"{self.name}_{self.moves + 1}" if self.program.moves.get(self.name, 0) > self.moves else self.name
 
     def __add__(self, other: Any) -> Any:
         if isinstance(other, Stream | Product):
@@ -143,9 +162,9 @@ class Stream:
         """Return √(a·x + b) as √a·√(x + b/a), a new list."""
         name, inside = self.program.new(), self.offset / self.factor - self._has
         if inside.zero:
-            self.program.do("sqrt", name, self.name)
+            self.program.do("sqrt", name, self._home)
         else:
-            self.program.do("add", name, self.name, inside)
+            self.program.do("add", name, self._home, inside)
             self.program.do("sqrt", name, name)
         self.program.roots[name] = False
         return Stream(name, self.program, self.factor.sqrt())
@@ -172,7 +191,7 @@ class Stream:
         It is added in place, unless one that stands ``beside`` this in an operation wants the list otherwise.
         """
         wanted = self.offset / self.factor
-        name, owned = self.name, self.name in self.program.offsets and not self.is_torn(beside)
+        name, owned = self._home, self.name in self.program.offsets and not self.is_torn(beside)
         if positive and (wanted.zero or wanted.names & self.program.open):
             if name not in self.program.roots:
                 wanted = wanted + TINY

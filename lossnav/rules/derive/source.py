@@ -163,13 +163,14 @@ def check_names(rule: LearningRule) -> None:
     for part in (rule.curvature, rule.metric):
         if part is not None and isinstance(part.memory, str):
             raise ValueError(f"memory = {part.memory!r}, but it must be a tuple of names: ({part.memory!r},)")
-    own = {"theta", "g", "n", "lr", "told", "sign", "count", "at", "option", "each", "real", "torch", "math"}
+    own = {"theta", "g", "n", "lr", "told", "torch", "math", "min"}
+    shares = {f"seen_{name}" for name in rule.memory}
     for name in rule.memory:
         odd = keyword.iskeyword(name) or not re.fullmatch(r"[a-z][a-z_]*", name)
-        if odd or name in own or rule.memory.count(name) > 1:
+        if odd or name in own | shares or rule.memory.count(name) > 1:
             raise ValueError(
-                f"memory has the name {name!r}, but it must be of small letters, no other average's, no word of "
-                f"Python, and none of {', '.join(sorted(own))}"
+                f"memory has the name {name!r}, but it must be of small letters, no other average's, nor seen_ and "
+                f"another's, no word of Python, and none of {', '.join(sorted(own))}"
             )
 
 
@@ -188,34 +189,39 @@ class ListLook(Look):
 
     def keep(self, name: str, value: Any, words: str = "") -> Any:
         """Write a value into the list of that name."""
-        stream = self.kept(name)
-        self._program.do("mul", stream.name, as_stream(value).whole(), Number.of(1.0), words=words)
-        return stream
+        new, target = as_stream(value).whole(), self.kept(name).name
+        self._program.move(target)
+        self._program.do("mul", target, new, Number.of(1.0), words=words)
+        return self.kept(name)
 
     def average(self, name: str, datum: Any, beta: Any, corrected: bool = True, words: str = "") -> Any:
         """Write how an average moves."""
-        stream, past = self.kept(name), Number.of(beta)
+        past, factor = Number.of(beta), Number.of(1.0)
         if self._what.moves:
-            stream = self._moved(stream, datum, past, words)
+            factor = self._moved(self.kept(name).name, datum, past, words)
+        stream = self.kept(name) * factor
         return stream / self._share(name, past, self.n) if corrected and not past.zero else stream
 
-    def _moved(self, stream: Stream, datum: Any, past: Number, words: str) -> Stream:
-        do, name, fresh = self._program.do, stream.name, Number.made("fresh", past)
+    def _moved(self, name: str, datum: Any, past: Number, words: str) -> Number:
+        """Write how a list moves; return what it lacks to be the average."""
+        do, fresh, unit = self._program.do, Number.made("fresh", past), Number.of(1.0)
         if not isinstance(datum, Product) or datum.below or len(datum.above) != 2:
             new = as_stream(datum).whole()
+            self._program.move(name)
             if past.zero:
-                do("mul", name, new, Number.of(1.0), words=words)
+                do("mul", name, new, unit, words=words)
             else:
                 do("lerp", name, name, new, fresh, words=words)
-            return stream
+            return unit
         (x, a), (y, b) = (part.made(datum.above) for part in datum.above)
         factor = datum.factor * a * b
+        self._program.move(name)
         if past.zero:
             do("mul", name, x, y, words=words)
-            return stream * factor
+            return factor
         do("mul", name, name, past, words=words)
         do("addcmul", name, name, x, y, fresh * factor)
-        return stream
+        return unit
 
     def told(self, name: str, beta: Any, corrected: bool) -> Any:
         """Return the list of that name, which moves elsewhere."""
@@ -392,8 +398,10 @@ def _c(
     options += ["const double told = each[0];"] if probed else ["(void)each;"]
     numbers: dict[str, str] = {}
     streams = ["theta", "g", *memory]
-    # One loop over the weights: load what is kept, do the operations, store it.
-    body = [f"real {name}_i = {'sign * ' if name == 'g' else ''}{name}[i];" for name in streams]
+    # One loop over the weights: load what is kept, do the operations, store it. Digits and ends that no name of an
+    # average has keep words of C apart from them.
+    places = {name: f"at{i}" for i, name in enumerate(streams)}
+    body = [f"real {name}_i = {'sign * ' if name == 'g' else ''}{place}[i];" for name, place in places.items()]
     declared: set[str] = set()
     for line in lines:
         parts = [_c_part(part, numbers) for part in line.parts]
@@ -402,11 +410,11 @@ def _c(
         value = form.format(**dict(zip("abcd", parts, strict=False)))
         body.append(f"{'' if old else 'real '}{_c_part(line.target, numbers)} = {value};")
         declared.add(line.target)
-    body += [f"{name}[i] = {name}_i;" for name in ("theta", *memory)]
+    body += [f"{places[name]}[i] = {name}_i;" for name in ("theta", *memory)]
     # Numbers are computed once, in front of the loop.
     constants = [f"const double {name} = {number.written(C)};" for name, number in known.items()]
     constants += [f"const real {name} = {text};" for text, name in numbers.items()]
-    unpacked = [f"real *restrict {name} = at[{i}];" for i, name in enumerate(streams)]
+    unpacked = [f"real *restrict {place} = at[{i}];" for i, place in enumerate(places.values())]
     return "\n".join(
         [
             "static void move(int64_t count, real *const *at, const double *option, const double *each, double n) {",
