@@ -58,6 +58,13 @@ FOCUS = """(({handle, ...found}) => {
 })"""
 
 
+def middle(page: Page, query: str) -> tuple[float, float]:
+    """Where in the window the middle of an element is."""
+    box = f"document.querySelector({json.dumps(query)}).getBoundingClientRect()"
+    x, y = page.evaluate(f"(({{x, y, width, height}}) => [x + width / 2, y + height / 2])({box})")
+    return x, y
+
+
 def readout(page: Page, root: int) -> str:
     query = f"document.querySelectorAll({json.dumps(ROOTS)})[{root}].querySelectorAll('.lossnav-readout')"
     return str(page.evaluate(f"[...{query}].map(e => e.textContent).join('|')"))

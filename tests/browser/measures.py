@@ -93,11 +93,11 @@ TOKENS = """(() => {
 
 # To judge colours takes axe longer than all its other rules. Each pair of ink and ground is judged once: `note` notes
 # how each element's own text looks in the theme that is on, `thin` empties whatever looks, in every theme noted, as
-# something before it. What keeps its text must keep its look; therefore the empty ones stay, and count as children.
-# Fields stay whole, and what leaves the flow and may lie on other things. Words of a drawing go: axe calls their
-# ground a picture and does not judge them.
+# something before it, or as what axe found sound on an earlier page. What keeps its text must keep its look; therefore
+# the empty ones stay, and count as children. Fields stay whole, and what leaves the flow and may lie on other things.
+# Words of a drawing go: axe calls their ground a picture and does not judge them.
 LOOKS = """(() => {
-  const inks = new Map(), fields = 'input, select, textarea, button';
+  const inks = new Map(), fields = 'input, select, textarea';
   let grounds;
   const ground = (e) => {
     if (!e) return '';
@@ -122,12 +122,13 @@ LOOKS = """(() => {
       grounds = new Map();
       for (const e of all()) if (told(e) && !e.ownerSVGElement) inks.set(e, [...(inks.get(e) ?? []), ink(e)]);
     },
-    thin() {
-      const looks = new Map(), kept = new Set(), way = new Set();
+    thin(known) {
+      const looks = new Map(), told = new Set(known), met = new Set(), kept = new Set(), way = new Set();
       for (const [e, seen] of inks) {
         const look = seen.join('|');
         if (!e.closest(fields) && !look.includes('aloft')) {
-          if (looks.has(look)) continue;
+          met.add(look);
+          if (looks.has(look) || told.has(look)) continue;
           looks.set(look, e);
         }
         kept.add(e);
@@ -136,10 +137,13 @@ LOOKS = """(() => {
       for (const e of all()) if (!way.has(e) && !e.closest(fields)) e.replaceChildren();
       grounds = new Map();
       const changed = [...looks].filter(([look, e]) => !look.endsWith(`|${ink(e)}`));
-      return { judged: kept.size, looks: looks.size, of: inks.size, changed: changed.map(([, e]) => e.outerHTML) };
+      const fresh = [...looks.keys()];
+      return { judged: kept.size, looks: met.size, of: inks.size, fresh, changed: changed.map(([, e]) => e.outerHTML) };
     },
   };
 })()"""
+
+SOUND: set[str] = set()  # looks of pages on which axe found nothing
 
 # Links in a text that nothing but their colour tells from it; buttons and marks are none of its words.
 PLAIN = """[...document.querySelectorAll('.bd-article :is(p, li, dd, td) a[href]')]
@@ -186,9 +190,11 @@ def violations(page: Page, colours: bool) -> dict[str, Any]:
     page.evaluate(f"(() => {{ window.looks = {LOOKS}; looks.note(); }})()")
     put_on(page, "dark")
     page.evaluate("looks.note()")
-    thinned = page.evaluate("looks.thin()")
+    thinned = page.evaluate(f"looks.thin({json.dumps(sorted(SOUND))})")
     assert thinned["changed"] == [] and thinned["looks"] > 5, thinned
     findings["dark"] = _asked(page, runOnly=["color-contrast"])
     put_on(page, "light")
     findings["light"] += _asked(page, runOnly=["color-contrast"])
+    if findings == {"light": [], "dark": []}:
+        SOUND.update(thinned["fresh"])
     return findings

@@ -1,14 +1,13 @@
-"""The book without a mouse, at twice its size, in a reader's own few colours, on paper."""
+"""The book without a mouse, in a reader's own few colours, on paper."""
 
 from __future__ import annotations
 
 import paper
 import pytest
 from chrome import WIDE, Browser
-from measures import SCHEMES, Scheme
+from measures import SCHEMES, put_on
 from paths import pages
 from test_explorables import WITH_EXPLORABLES
-from test_pages import KINDS, OVERLAPS, TOO_WIDE
 
 SHEET = (673, 950)  # CSS pixels of A4 within its margins
 FURNITURE = 8  # what may be stepped over between the start of a page's content and its first explorable
@@ -61,32 +60,20 @@ def test_the_keyboard_passes_over_what_stands_on_every_page(browser: Browser, ba
 
 
 @pytest.mark.parametrize("base", ["file"], indirect=True)
-@pytest.mark.parametrize("name", KINDS)
-def test_at_twice_the_size_nothing_sticks_out_or_overlaps(browser: Browser, base: str, name: str) -> None:
-    """Of a window on a desk half as many CSS pixels are left; phones, which have fewer, see every page."""
-    with browser.page((WIDE[0] // 2, WIDE[1] // 2)) as page:
-        page.open(f"{base}/{name}.html")
-        layout = page.evaluate(TOO_WIDE)
-        assert layout["width"] <= layout["limit"], layout
-        assert layout["culprits"] == [] and page.evaluate(OVERLAPS) == []
-
-
-@pytest.mark.parametrize("base", ["file"], indirect=True)
-@pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("name", ["momentum", "staying"])
-def test_in_forced_colours_what_is_drawn_stands_out(browser: Browser, base: str, scheme: Scheme, name: str) -> None:
+def test_in_forced_colours_what_is_drawn_stands_out(browser: Browser, base: str, name: str) -> None:
     assert name in WITH_EXPLORABLES
-    with browser.page(WIDE, dark=scheme == "dark") as page:
+    with browser.page(WIDE) as page:
         page.tab.emulate_media(forced_colors="active")
-        try:
-            page.open(f"{base}/book/{name}.html")
+        page.open(f"{base}/book/{name}.html")
+        for scheme in SCHEMES:
+            put_on(page, scheme)
             drawn = page.evaluate(CONTRASTS)
-        finally:
-            page.tab.emulate_media(forced_colors="none")
-        assert drawn["forced"] and min(map(len, (drawn["curves"], drawn["words"], drawn["buttons"]))) > 5
-        assert [item for item in drawn["curves"] if item[1] < 2.9] == []
-        assert [item for item in drawn["words"] if item[1] < 4.5] == []
-        assert [item for item in drawn["buttons"] if item[1] < 1] == []
+            assert drawn["forced"] and min(map(len, (drawn["curves"], drawn["words"], drawn["buttons"]))) > 5
+            assert [item for item in drawn["curves"] if item[1] < 2.9] == [], scheme
+            assert [item for item in drawn["words"] if item[1] < 4.5] == [], scheme
+            assert [item for item in drawn["buttons"] if item[1] < 1] == [], scheme
+        page.tab.emulate_media(forced_colors="none")
 
 
 def test_on_paper_nothing_is_cut(browser: Browser, html, tmp_path) -> None:
@@ -96,11 +83,8 @@ def test_on_paper_nothing_is_cut(browser: Browser, html, tmp_path) -> None:
     document = tmp_path / "whole-book.html"
     document.write_text(paper.whole(html, pages()), encoding="utf-8")
     with browser.page(SHEET, scripts=False) as page:
+        page.tab.emulate_media(media="print")  # so that it is not laid out for a screen first
         page.open(document.as_uri())
-        page.tab.emulate_media(media="print")
-        try:
-            assert page.evaluate("document.querySelectorAll('article').length") == len(pages())
-            assert page.evaluate("document.documentElement.scrollWidth") <= SHEET[0]
-            assert page.evaluate(CUT) == []
-        finally:
-            page.tab.emulate_media(media="null")
+        assert page.evaluate("document.querySelectorAll('article').length") == len(pages())
+        assert page.evaluate("document.documentElement.scrollWidth") <= SHEET[0]
+        assert page.evaluate(CUT) == []

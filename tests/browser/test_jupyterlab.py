@@ -14,6 +14,7 @@ from pathlib import Path
 import nbformat
 import pytest
 from chrome import PATIENCE, WIDE, Browser, Page
+from handles import middle
 from notebooks import notebook_path
 from paths import ROOT
 
@@ -26,8 +27,8 @@ ADDED = (
 TOKEN = "for-a-test-on-this-machine-alone"
 CELLS = "jupyterapp.shell.currentWidget?.content?.widgets"
 ROOT_OF_IT = ".jp-OutputArea .lossnav-explorable[data-explorable=DoubleWell]"
-BALL = f"document.querySelector('{ROOT_OF_IT} [role=slider]')"
-MIDDLE = f"(({{x, y, width, height}}) => [x + width / 2, y + height / 2])({BALL}.getBoundingClientRect())"
+HANDLE = f"{ROOT_OF_IT} [role=slider]"
+BALL = f"document.querySelector('{HANDLE}')"
 
 
 @pytest.fixture(scope="module")
@@ -118,7 +119,7 @@ def test_a_chapter_in_jupyterlab_and_an_explorable_that_both_sides_move(browser:
         assert told(page) == -0.6
 
         page.evaluate(f"{BALL}.scrollIntoView({{block: 'center'}})")
-        x, y = page.evaluate(MIDDLE)
+        x, y = middle(page, HANDLE)
         page.drag((x, y), (x + 60, y))
         page.wait_until(f"Number({BALL}.ariaValueNow) > -0.5")
         seen = lambda: pytest.approx(float(page.evaluate(f"{BALL}.ariaValueNow")), abs=1e-3)
@@ -127,10 +128,10 @@ def test_a_chapter_in_jupyterlab_and_an_explorable_that_both_sides_move(browser:
             page.tab.wait_for_timeout(100)
         assert told(page) == seen() != -0.6
 
-        before = page.evaluate(MIDDLE)
+        before = middle(page, HANDLE)
         run(page, -1)
         page.wait_until(f"{BALL}.ariaValueNow === '0.750'")
-        after = page.evaluate(MIDDLE)
+        after = middle(page, HANDLE)
         assert after[0] > before[0] + 20, "the picture does not follow Python"
         numbers = page.evaluate(f"document.querySelector('{ROOT_OF_IT} .lossnav-readout.ln-numbers').textContent")
         assert "0.75" in numbers

@@ -5,14 +5,12 @@ from __future__ import annotations
 import math
 
 import pytest
+from handles import middle
 
 from lossnav import explore
 
 pytestmark = pytest.mark.browser
 
-MIDDLE = (
-    "(({x, y, width, height}) => [x + width / 2, y + height / 2])(document.querySelector('%s').getBoundingClientRect())"
-)
 SPAN = 200  # steps in the window of BeliefFilter
 
 
@@ -67,7 +65,7 @@ def test_a_point_of_the_plane_moves_along_both_axes_and_says_so(stand):
 def test_a_dragged_stream_stays_under_the_hand(stand):
     cursor = ".ln-stage [role=slider]"
     page = stand(explore.BeliefFilter(now=120))
-    x, y = page.evaluate(MIDDLE % cursor)
+    x, y = middle(page, cursor)
     wide = page.evaluate("document.querySelector('.ln-panel').getBoundingClientRect().width")
     page.drag((x, y), (x - 60, y), steps=12)
     moved = 120 - page.evaluate("model.get('now')")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from handles import middle
 from lossnav_bundles import with_bundles
 from lossnav_explorables import markup
 from paths import BOOK
@@ -25,9 +26,6 @@ WIDTHS = (
 BELOW = "document.querySelector('#below').getBoundingClientRect().y + scrollY"
 LIT = "[...document.querySelectorAll('.ln-lit')].map((term) => term.textContent)"
 SOON = 20.0  # seconds
-PLACE = (
-    "(({x, y, width, height}) => [x + width / 2, y + height / 2])(document.querySelector('%s').getBoundingClientRect())"
-)
 # a point of a line, as a pixel of the window
 POINT = """(() => {
   const line = document.querySelector('.ln-stage [data-curve="loss heavy"]');
@@ -61,7 +59,7 @@ def assert_heavy_is_lit(page):
 def test_the_mouse_lights_a_line_and_the_line_its_words(browser, address):
     with browser.page((1000, 1000)) as page:
         dark, below = opened(page, address)
-        page.tab.mouse.move(*page.evaluate(PLACE % (TERM % "heavy")))
+        page.tab.mouse.move(*middle(page, TERM % "heavy"))
         assert_heavy_is_lit(page)
         assert page.evaluate(LIT) == ["heavy ball"] and page.evaluate(BELOW) == below
         page.tab.mouse.move(5, 5)
@@ -71,7 +69,7 @@ def test_the_mouse_lights_a_line_and_the_line_its_words(browser, address):
         page.tab.mouse.move(x + 3, y + 3)  # near it is enough
         page.wait_until(f"{LIT}[0] === 'heavy ball'", SOON)
         assert_heavy_is_lit(page)
-        page.tab.mouse.move(*page.evaluate(PLACE % "[data-part=kappa]"))
+        page.tab.mouse.move(*middle(page, "[data-part=kappa]"))
         page.wait_until(f"{LIT}[0] === 'the number κ'", SOON)
 
 
@@ -101,7 +99,7 @@ def test_the_keyboard_lights_and_a_press_keeps_the_light_through_redraws(browser
 def test_a_finger_lights_and_puts_out_the_light(browser, address):
     with browser.page((390, 844), touch=True) as page:
         _, below = opened(page, address)
-        place = page.evaluate(PLACE % (TERM % "heavy"))
+        place = middle(page, TERM % "heavy")
         page.tab.touchscreen.tap(*place)
         assert_heavy_is_lit(page)
         assert page.evaluate(BELOW) == below

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from handles import middle
 
 from lossnav import explore
 
@@ -99,10 +100,7 @@ def test_there_is_an_end_to_switching(stand):
 
 def test_bending_the_bowl_sets_the_curvature(stand):
     page = stand(explore.TaskSwitch(curvature=1.0, minimum=0.0), (1000, 900))
-    arm = "document.querySelector('[aria-label=\"curvature of the next task\"]')"
-    edges = "(({ x, y, width, height }) => [x, y, width, height])"
-    x, y, width, height = page.evaluate(f"{edges}({arm}.getBoundingClientRect())")
-    x, y = x + width / 2, y + height / 2
+    x, y = middle(page, '[aria-label="curvature of the next task"]')
     page.drag((x, y), (x, y - 30))
     assert page.evaluate("model.get('curvature')") > 1.2
     assert page.evaluate("model.get('minimum')") == 0

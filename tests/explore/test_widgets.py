@@ -22,35 +22,6 @@ from lossnav import explore, figures
 from lossnav.explore import _scripts
 
 WIDGETS = [getattr(explore, name) for name in explore.__all__ if name != "Explorable"]
-MOVED = {
-    "Acceleration": {"guess": 2.0},
-    "MovingNetwork": {"beta": 0.95},
-    "Certainty": {"entropy": 1.0},
-    "CloudEdge": {"beta": 0.25},
-    "DecayShrinks": {"decay": 2.0},
-    "DiscountedRoot": {"epsilon": 1.0},
-    "FadingBelief": {"epsilon": 1.0},
-    "FilterGains": {"beta": 0.9},
-    "ForgottenNoise": {"power": 0.5},
-    "KappaSteps": {"digits": 3.0},
-    "ModeMemory": {"beta": 0.25},
-    "MomentumWindow": {"beta": 0.25},
-    "MuonQuintic": {"before": 2},
-    "OtherSelves": {"beta": 0.5},
-    "Postponed": {"moved": 0.5},
-    "PathPace": {"power": 0.25},
-    "PullBack": {"certainty": 3.0},
-    "RateDrop": {"drop": 2.0},
-    "Renamed": {"mix": 1.5},
-    "NormalArcs": {"mu": 0.5},
-    "NoiseSpectrum": {"beta": 0.5},
-    "Board": {"dt": 0.5},
-    "BrokenCharge": {"beta": 0.25},
-    "ScaleCone": {"beta": 0.5},
-    "NoisyOscillator": {"beta": 0.5},
-    "NoisyValley": {"angle": 20.0},
-    "TunedRates": {"tries": 2},
-}  # where there is no γ
 LIMIT = 56_000  # bytes; each instance on a page brings its own
 LIMITS = {"Board": 76_000}  # formulas and code of 176 rules: 20 kB when compressed
 

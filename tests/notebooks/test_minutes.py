@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import cache
 
 import nbformat
 import pytest
@@ -22,15 +23,20 @@ ROLE, MATH, LINK = r"\{[\w:]+\}`[^`]*`", r"\$\$.*?\$\$|\$[^$]*\$", r"\]\([^)]*\)
 NAMES = r"Figures? \d\w?|Eq\. \d+|CIFAR-10|\*\d+ minutes\.\*"
 
 
+@cache  # to read a chapter takes longer than to look at it
+def cells(name: str) -> list[nbformat.NotebookNode]:
+    return list(read_text(name).cells)
+
+
 def opening(name: str) -> tuple[str, nbformat.NotebookNode, str]:
     """What stands before the first picture, the picture's cell, and the text behind it."""
     before: list[str] = []
-    cells = iter(read_text(name).cells)
-    for cell in cells:
+    rest = iter(cells(name))
+    for cell in rest:
         if cell.cell_type == "markdown":
             before.append(cell.source)
         elif "mystnb" in cell.metadata or re.search(r"^explore\.\w+\(", cell.source, re.MULTILINE):
-            return "\n\n".join(before), cell, next(cells).source
+            return "\n\n".join(before), cell, next(rest).source
     pytest.fail("there is no picture")
 
 
@@ -47,8 +53,8 @@ def words(text: str) -> int:
 
 def prose(name: str) -> str:
     """The text of a chapter before its exercises, folded parts and formulas included, without code."""
-    cells = [cell.source for cell in read_text(name).cells if cell.cell_type == "markdown"]
-    return "\n".join(cells).split("\n## Exercises")[0]
+    texts = [cell.source for cell in cells(name) if cell.cell_type == "markdown"]
+    return "\n".join(texts).split("\n## Exercises")[0]
 
 
 def told(names: Iterable[str]) -> int:
@@ -114,7 +120,7 @@ def test_a_chapter_ends_with_what_to_take_away(name: str) -> None:
 
 @pytest.mark.parametrize("name", CHAPTERS)
 def test_no_folded_code_stands_before_the_first_picture(name: str) -> None:
-    for cell in read_text(name).cells:
+    for cell in cells(name):
         if cell.cell_type == "code":
             if "explore." in cell.source and "figures" not in cell.source:
                 return

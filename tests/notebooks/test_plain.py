@@ -6,6 +6,8 @@ import ast
 import re
 import subprocess
 import sys
+from copy import deepcopy
+from functools import cache
 from pathlib import Path
 
 import nbformat
@@ -35,6 +37,7 @@ urllib.request.urlretrieve = urlretrieve
 """
 
 
+@cache  # to read one takes longer than to look at it
 def opened(name: str) -> nbformat.NotebookNode:
     return nbformat.read(notebook_path(name), as_version=4)
 
@@ -112,7 +115,7 @@ def test_what_a_chapter_reads_is_fetched_where_the_repository_is_not(
 
 
 def test_a_simulated_colab_runs_from_top_to_bottom(tmp_path: Path) -> None:
-    notebook = opened("speed")
+    notebook = deepcopy(opened("speed"))
     notebook.cells.insert(0, nbformat.v4.new_code_cell(COLAB))
     notebook.cells.append(nbformat.v4.new_code_cell("print(output.managers)"))
     NotebookClient(
@@ -219,7 +222,7 @@ def test_what_has_no_plain_form_is_named(text: str) -> None:
 
 
 def test_a_changed_number_is_noticed() -> None:
-    notebook = opened("momentum")
+    notebook = deepcopy(opened("momentum"))
     cell = next(
         cell
         for cell in notebook.cells

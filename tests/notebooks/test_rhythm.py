@@ -1,5 +1,7 @@
 """A reader meets a picture before the hundredth line, and sentences that are connected, in every chapter."""
 
+from functools import cache
+
 import pytest
 import rhythm
 from nbformat.v4 import new_code_cell, new_markdown_cell
@@ -7,17 +9,18 @@ from notebooks import chapters
 
 LIMIT = 100  # lines that the page shows, from one picture to the next
 SHARE = 0.08  # of the sentences may be brief: above, prose reads as a list of verdicts
+of_chapter = cache(rhythm.rhythm)
 
 
 @pytest.mark.parametrize("name", chapters())
 def test_no_long_way_without_a_picture(name: str) -> None:
-    measured = rhythm.rhythm(name)
+    measured = of_chapter(name)
     assert measured.stretch <= LIMIT, f"{measured.stretch} lines from: {measured.where}"
 
 
 @pytest.mark.parametrize("name", chapters())
 def test_few_sentences_are_brief(name: str) -> None:
-    measured = rhythm.rhythm(name)
+    measured = of_chapter(name)
     share = len(measured.brief) / len(measured.sentences)
     assert share <= SHARE, "\n".join(measured.brief)
 

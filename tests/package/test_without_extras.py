@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import fresh
 import pytest
 
 import lossnav
@@ -13,6 +14,8 @@ import lossnav
 BLOCKED = """
 import importlib, inspect, pydoc, sys
 blocked = sys.argv.pop(1)
+for name in [name for name in sys.modules if name.partition(".")[0] in ("lossnav", blocked)]:
+    del sys.modules[name]
 class Nowhere:
     def find_spec(self, name, path=None, target=None):
         if name.split(".")[0] == blocked:
@@ -20,8 +23,9 @@ class Nowhere:
 sys.meta_path.insert(0, Nowhere())
 """
 LOOK = """
+before = {*sys.modules}
 import lossnav
-print(*sys.modules)
+print(*{*sys.modules} - before)
 print(*(name for name, _ in inspect.getmembers(lossnav)))
 print("__all__ = [" in pydoc.plain(pydoc.render_doc(lossnav)))
 print(*dir(lossnav))
@@ -37,8 +41,11 @@ EXTRAS = {"torch": "torch", "matplotlib": "book", "anywidget": "book", "distribu
 ROOM = {"torch": "optim", "matplotlib": "figures", "anywidget": "explore", "sympy": "euler_lagrange"}
 
 
-def run(missing, code, *arguments):
-    done = subprocess.run([sys.executable, "-c", BLOCKED + code, missing, *arguments], capture_output=True, text=True)
+def run(missing, code):
+    """What a program says where a package cannot be imported; only where torch can, its process has it already."""
+    program = [sys.executable, "-c", BLOCKED + code, missing]
+    alone = missing == "torch"
+    done = subprocess.run(program, capture_output=True, text=True) if alone else fresh.run(BLOCKED + code, missing)
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
 
