@@ -14,7 +14,6 @@ examples:
 from __future__ import annotations
 
 import argparse
-import statistics
 import sys
 from dataclasses import fields
 from pathlib import Path
@@ -139,18 +138,17 @@ def _flat(config: dict[str, Any]) -> dict[str, Any]:
 
 
 def _line(result: Any, varying: list[str]) -> str:
-    from lossnav.lab.sweep.results import outcome
+    from lossnav.lab.sweep.tuned import mean_outcome
 
     flat = _flat(result.experiment.config())
     what = "  ".join(f"{name}={flat.get(name)}" for name in varying) or result.experiment.key()
     if result.record is None:
         return f"lossnav: {what}: {result.error}"
     first = result.record.results[0]
-    values = [outcome(entry) for entry in result.record.results]
-    if None in values:
+    if (mean := mean_outcome(result.record)) is None:
         return f"{what}  diverged" + (f" after step {first['diverged']}" if "diverged" in first else "")
     name = "score" if "scores" in first else "test_accuracy"
-    return f"{what}  {name}={statistics.fmean(x for x in values if x is not None):.4f}  {result.record.duration:.1f} s"
+    return f"{what}  {name}={mean:.4f}  {result.record.duration:.1f} s"
 
 
 def _table(groups: list[dict[str, Any]], varying: list[str], what: str) -> str:

@@ -146,8 +146,9 @@ def summary(record: Any, last: bool = False) -> str:
 
 def _scores(result: dict[str, Any]) -> str:
     """Return the score of one seed in the first and the last tenth of its tasks, and over all."""
+    from lossnav.lab.streams.contenders import first_tenth, last_tenth
+
     scores = result["scores"]
-    tenth = max(1, round(len(scores) / 10))
-    parts = {"first tenth": scores[:tenth], "last tenth": scores[-tenth:], "mean score": scores}
-    means = "   ".join(f"{name} {sum(part) / len(part):.4f}" for name, part in parts.items())
-    return f"seed {result['seed']:<9} {means}"
+    mean = sum(scores) / len(scores)
+    tenths = f"first tenth {first_tenth(scores):.4f}   last tenth {last_tenth(scores):.4f}"
+    return f"seed {result['seed']:<9} {tenths}   mean score {mean:.4f}"

@@ -24,7 +24,7 @@ def interval(differences: Any, level: float = 0.95) -> tuple[float, float, float
     values = array("differences", differences)
     if values.ndim != 1 or len(values) < 2:
         raise ValueError(f"differences has shape {values.shape}, but it must be (S,) with S >= 2")
-    finite("level", level, low=0.0, high=math.nextafter(1.0, 0.0), open_low=True)
+    finite("level", level, low=0.0, high=1.0, open_low=True, open_high=True)
     mean, error = values.mean(), values.std(ddof=1) / math.sqrt(len(values))
     reach = float(stdtrit(len(values) - 1, (1 + level) / 2)) * error
     return float(mean), float(mean - reach), float(mean + reach)

@@ -79,7 +79,7 @@ def test_length_and_timing_symbolically():
 
 def test_a_mean_of_losses_at_the_ends_breaks_the_length():
     """One step from minimum to minimum of (θ² − 1)²: by its ends it is free, and its length is 4√2/3 (L23)."""
-    well = ln.losses.Function(lambda x: (x[..., 0] ** 2 - 1) ** 2, dim=1)
+    well = ln.losses.Function(lambda x: (x[..., 0] ** 2 - 1) ** 2, lambda x: 4 * x * (x**2 - 1), dim=1)
     regret = ln.regret([[-1.0], [1.0]], ln.Objective(), well, value="ends")
     length = quad(lambda x: math.sqrt(2 * (x * x - 1) ** 2), -1, 1)[0]
     assert regret.shape == pytest.approx(length, rel=1e-9) and length == pytest.approx(4 * math.sqrt(2) / 3)

@@ -22,6 +22,7 @@ from lossnav.lab.ensemble.loop import learn
 from lossnav.lab.ensemble.stacked import Ensemble, Loss, member_losses, places
 from lossnav.lab.training import History, pick_device
 from lossnav.lab.training.arithmetic import Arithmetic
+from lossnav.lab.training.steps import epoch_mean
 
 Rule = Callable[[Iterable[nn.Parameter]], torch.optim.Optimizer]
 _ARITHMETIC = Arithmetic(reason="float32; contiguous: several models together")
@@ -137,10 +138,8 @@ class _Run:
         losses, broken = self._pass()
         tests = _evaluate(self.ensemble, self.dataset.test, self.loss)
         seconds = (time.perf_counter() - start) / len(histories)
-        sizes = torch.full((self.steps,), float(self.batch_size), dtype=torch.float64)
-        sizes[-1] = len(self.dataset.train) - self.batch_size * (self.steps - 1)
         for member in zip(histories, losses.cpu(), broken.tolist(), tests, strict=True):
-            _append(*member, sizes, seconds)
+            _append(*member, epoch_mean(member[1], len(self.dataset.train), self.batch_size), seconds)
         self.bar.set_postfix(train_loss=f"{float(losses.nanmean()):.4f}")
 
     def _pass(self) -> tuple[Tensor, Tensor]:
@@ -188,7 +187,7 @@ def _evaluate(ensemble: Ensemble, split: Split, loss: Loss) -> list[tuple[float,
 
 
 def _append(
-    history: History, losses: Tensor, broken: int, tested: tuple[float, float], sizes: Tensor, seconds: float
+    history: History, losses: Tensor, broken: int, tested: tuple[float, float], mean: float, seconds: float
 ) -> None:
     """Add an epoch to a member's history, unless the member has diverged before; a broken epoch ends it."""
     if "diverged" in history.settings:
@@ -199,7 +198,7 @@ def _append(
         history.step_loss.extend(losses[: good + (good < broken)].tolist())  # the loss that ended it, if one did
         return
     history.step_loss.extend(losses.tolist())
-    history.train_loss.append(float(losses.double() @ sizes / sizes.sum()))
+    history.train_loss.append(mean)
     history.test_loss.append(tested[0])
     history.test_accuracy.append(tested[1])
     history.seconds.append(seconds)

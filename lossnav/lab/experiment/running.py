@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import time
 from collections.abc import Iterator
@@ -159,12 +158,6 @@ def _record(
     place: torch.device,
 ) -> records.Record:  # fmt: skip
     """Return the record of a run; ``diverged`` is the number of steps that went well, if not all did."""
-    for epoch, loss in enumerate(history.test_loss):
-        if not math.isfinite(loss):  # finite weights, but so large that a product with a test image is not
-            for curve in (history.train_loss, history.test_loss, history.test_accuracy, history.seconds):
-                del curve[epoch:]
-            diverged = (epoch + 1) * -(-len(dataset.train) // experiment.batch_size)
-            break
     ended = {} if diverged is None else {"diverged": diverged}
     if experiment.model != "mlp":  # whose precision "auto" leaves to the device
         experiment = replace(experiment, precision=history.settings["precision"])

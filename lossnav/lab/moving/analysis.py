@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import nn
 from torch.nn.functional import cross_entropy
 
 from lossnav._checks import NotConverged, flag, function, instance, whole
@@ -22,9 +21,8 @@ from lossnav.lab.moving.basin import Basin, at, batches, measure, measure_batche
 from lossnav.lab.moving.coordinates import plainly, scaled
 from lossnav.lab.moving.forecast import Forecast, forecast
 from lossnav.lab.moving.setting import Setting
-from lossnav.lab.moving.walk import Pair, Walk, check_data, walk
+from lossnav.lab.moving.walk import Loss, Pair, Walk, check_data, walk
 
-Loss = Callable[[Tensor, Tensor], Tensor]
 _POINTS = 4  # where noise is measured
 _FURTHER = 2.0  # times the predicted distance: one run of a settled network scatters by half of that
 _BENT = 1.25  # times the curvature at the mean: more than a few points scatter

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,9 +16,8 @@ from lossnav._checks import seed as check_seed
 from lossnav._tensors import module, tensor
 from lossnav.analysis.curvature import GradientCovariance, Hessian, eigenpairs, quadrature
 from lossnav.lab.moving.setting import Setting
-from lossnav.lab.moving.walk import Body, Numbers, Pair, check_data
+from lossnav.lab.moving.walk import Body, Loss, Numbers, Pair, check_data
 
-Loss = Callable[[Tensor, Tensor], Tensor]
 _CHUNK = 256  # gradients of single examples at a time
 _WHOLE, _NUMBERS = 1024, 2**18  # examples of a product with the Hessian at a time, if their inputs are so few numbers
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 from torch import Tensor
 
-from lossnav._checks import array, finite, instance, one_of, positive, shown, whole
+from lossnav._checks import array, finite, instance, one_of, positive, whole
 
 SAMPLINGS = ("independent", "distinct", "epochs")
 
@@ -96,8 +97,4 @@ class Setting:
         return order[: examples // self.batch * self.batch].view(-1, self.batch)
 
 
-def _fraction(name: str, value: float) -> float:
-    """Return β, a number in [0, 1)."""
-    if finite(name, value, low=0.0, high=1.0) == 1.0:
-        raise ValueError(f"{name} = {shown(value)}, but it must be a number in [0, 1)")
-    return value
+_fraction = partial(finite, low=0.0, high=1.0, open_high=True)  # of the past, in an average

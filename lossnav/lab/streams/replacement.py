@@ -76,7 +76,7 @@ class ContinualBackprop:
         self.optimizer = optimizer
         self.rate = finite("rate", rate, low=0.0, high=1.0)
         self.maturity = whole("maturity", maturity, low=0)
-        self.decay = finite("decay", decay, low=0.0, high=math.nextafter(1.0, 0.0))
+        self.decay = finite("decay", decay, low=0.0, high=1.0, open_high=True)
         seed = check_seed("seed", seed)
         self._linear = _linear_layers(ensemble)
         self._biases = [layer.bias for layer in self._linear if layer.bias is not None]

@@ -54,9 +54,7 @@ class UtilityPerturbed(Shaking):
         instance("ensemble", ensemble, Ensemble, "an Ensemble")
         finite("lr", lr, low=0.0)
         finite("noise", noise, low=0.0)
-        finite("decay", decay, low=0.0, high=1.0)
-        if decay == 1:
-            raise ValueError("decay = 1, but it must be < 1: the average would never begin")
+        finite("decay", decay, low=0.0, high=1.0, open_high=True)  # at 1 the average would never begin
         flag("protect", protect)
         seed = check_seed("seed", seed)
         super().__init__(ensemble.parameters(), {"lr": lr, "noise": noise, "protect": protect, "decay": decay})

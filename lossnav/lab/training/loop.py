@@ -29,7 +29,7 @@ from lossnav.lab.training.devices import pick_device
 from lossnav.lab.training.history import Diverged, History
 from lossnav.lab.training.identity import describe
 from lossnav.lab.training.memory import keep_freed_memory
-from lossnav.lab.training.steps import Loss, Step, evaluate, observes
+from lossnav.lab.training.steps import Loss, Step, epoch_mean, evaluate, observes
 from lossnav.lab.training.team import Team, team
 
 _CHECK_EVERY = 100  # steps between two looks at the losses: each look makes the host wait for the device
@@ -190,12 +190,10 @@ class _Run:
         """Take one pass over the training split, evaluate, and add both to the history."""
         start = time.perf_counter()
         losses, good = self._pass()
-        sizes = torch.full((self.steps,), self.batch_size, dtype=torch.float64)
-        sizes[-1] = len(self.dataset.train) - self.batch_size * (self.steps - 1)
         test_loss, accuracy = evaluate(self.model, self.dataset.test, self.step.loss, self.step.arithmetic, self.team)
         if not math.isfinite(test_loss):
             self._stop(good, len(self.history.step_loss), f"the test loss is {test_loss}")
-        self.history.train_loss.append(float(losses.cpu().double() @ sizes / sizes.sum()))
+        self.history.train_loss.append(epoch_mean(losses, len(self.dataset.train), self.batch_size))
         self.history.test_loss.append(test_loss)
         self.history.test_accuracy.append(accuracy)
         self.bar.set_postfix(train_loss=f"{self.history.train_loss[-1]:.4f}", test_accuracy=f"{accuracy:.4f}")

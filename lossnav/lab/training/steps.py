@@ -71,6 +71,13 @@ class Step:
         return [p for group in self.optimizer.param_groups for p in group["params"]]
 
 
+def epoch_mean(losses: Tensor, count: int, batch_size: int) -> float:
+    """Return the mean over ``count`` examples from the means over their batches, the last of which may be smaller."""
+    sizes = torch.full((len(losses),), batch_size, dtype=torch.float64)
+    sizes[-1] = count - batch_size * (len(losses) - 1)
+    return float(losses.cpu().double() @ sizes / sizes.sum())
+
+
 def at_draw(rule: Any) -> AbstractContextManager[None]:
     """Return the block in which a network has the weights that its gradient is taken at: its own, or a draw of them."""
     draws = hasattr(rule, "sampled") and any(group.get("sample") for group in rule.param_groups)

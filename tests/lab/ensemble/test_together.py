@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import nn
 
-from lossnav import data, ensemble, models, optim, training
+from lossnav import ensemble, models, optim, training
 
 RULES = {
     "sgd": lambda p: torch.optim.SGD(p, lr=0.05, momentum=0.9),
@@ -15,11 +15,6 @@ RULES = {
     "ballistic": lambda p: optim.Ballistic(p, lr=5e-4, bias_correction=True),
 }
 SEEDS = (3, 0, 11, 5, 8, 2, 7, 1)
-
-
-@pytest.fixture(scope="module")
-def digits():
-    return data.load("digits")
 
 
 def members(digits, hidden=(32, 32)):

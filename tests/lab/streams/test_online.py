@@ -11,14 +11,9 @@ import torch
 from torch import nn
 from torch.nn.functional import cross_entropy, mse_loss
 
-from lossnav import data, optim
+from lossnav import optim
 from lossnav.lab.ensemble import Ensemble
 from lossnav.lab.streams import BitFlipping, ContinualBackprop, Permuted, ShrinkAndPerturb, networks, online, run
-
-
-@pytest.fixture(scope="module")
-def digits():
-    return data.load("digits")
 
 
 def setup(digits, seeds=(0, 1)):
@@ -121,17 +116,6 @@ def test_a_finished_run_is_read_from_its_checkpoint(digits, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["run.pt"]
 
 
-def test_a_checkpoint_of_another_run_is_refused(digits, tmp_path):
-    stream, ensemble = setup(digits)
-    run(ensemble, RULES["sgd"](ensemble), stream, tasks=2, progress=False, checkpoint=tmp_path / "run.pt")
-    _, ensemble = setup(digits)
-    with pytest.raises(ValueError, match="2 tasks there, 1 here"):
-        run(ensemble, RULES["sgd"](ensemble), stream, tasks=1, progress=False, checkpoint=tmp_path / "run.pt")
-    stream, ensemble = setup(digits, (0, 2))
-    with pytest.raises(ValueError, match=r"stream\.seeds\.1 = 1 there, 2 here"):
-        run(ensemble, RULES["sgd"](ensemble), stream, tasks=3, progress=False, checkpoint=tmp_path / "run.pt")
-
-
 def trained(stream, ensemble, rule, path, tasks=2, **options):
     return run(ensemble, rule, stream, tasks=tasks, progress=False, checkpoint=path, **options)
 
@@ -165,6 +149,8 @@ CHANGES = {
     "rule.noise = nothing there, 0.001": {"rule": RULES["shrink and perturb"]},
     "network.modules = ": {"hidden": (16, 16, 16)},
     "network.tensors.stacked.1.weight = 'float32 (2, 16, 64) ": {"scale": 2.0},
+    "2 tasks there, 1 here": {"options": {"tasks": 1}},
+    "stream.seeds.1 = 1 there, 2": {"seeds": (0, 2)},
     "stream.batch_size = 16 there, 8": {"stream": {"batch_size": 8}},
     "stream.steps = 20 there, 10": {"stream": {"examples": 160}},
     "stream.relabel = True there, False": {"stream": {"relabel": False}},
@@ -186,13 +172,13 @@ def test_a_run_that_would_give_other_numbers_is_not_continued(digits, tmp_path, 
     images = digits
     if "pixels" in change:
         images = replace(digits, train=replace(digits.train, x=digits.train.x + change["pixels"]))
-    stream = Permuted(images, (0, 1), **{"examples": 320, **change.get("stream", {})})
+    stream = Permuted(images, change.get("seeds", (0, 1)), **{"examples": 320, **change.get("stream", {})})
     changed = networks.perceptrons(64, change.get("hidden", (16, 16)), 10, seeds=(0, 1))
     with torch.no_grad():
         changed.stacked[1].weight *= change.get("scale", 1.0)
     rule = change.get("rule", RULES["sgd"])(changed)
     with pytest.raises(ValueError, match=r"run\.pt' belongs to another run: .*" + re.escape(named)):
-        trained(stream, changed, rule, path, tasks=3, **change.get("options", {}))
+        trained(stream, changed, rule, path, **{"tasks": 3, **change.get("options", {})})
     assert path.read_bytes() == before
     stream, same = setup(digits)
     assert torch.equal(trained(stream, same, RULES["sgd"](same), path).scores, first.scores)
@@ -224,8 +210,6 @@ def test_first_and_last_are_means_over_tenths():
     result = online.Online(scores, torch.tensor([True, True]), 1.0)
     assert result.first().tolist() == [0.5, 20.5] and result.last().tolist() == [18.5, 38.5]
     assert result.last(0.01).tolist() == [19.0, 39.0]
-    with pytest.raises(ValueError, match="share = 0"):
-        result.first(0.0)
 
 
 def test_members_and_seeds_must_agree(digits):

@@ -7,14 +7,8 @@ import itertools
 import pytest
 import torch
 
-from lossnav import data
 from lossnav.lab.data.dataset import Provenance, from_pixels
 from lossnav.lab.streams import BitFlipping, Permuted
-
-
-@pytest.fixture(scope="module")
-def digits():
-    return data.load("digits")
 
 
 @pytest.fixture
@@ -60,8 +54,11 @@ def test_labels_stay_where_only_pixels_are_permuted(tiny):
     assert torch.equal(raw(tiny, x[:, 0, 0])[:, 0] // 4, y[:, 0, 0])
 
 
-def test_a_member_meets_the_same_tasks_in_any_company(digits):
-    several, alone = Permuted(digits, (5, 3, 9)), Permuted(digits, (3,))
+@pytest.mark.parametrize("bits", [False, True])
+def test_a_member_meets_the_same_tasks_in_any_company(digits, bits):
+    several, alone = (
+        BitFlipping(seeds, period=50) if bits else Permuted(digits, seeds) for seeds in ((5, 3, 9), (3,))
+    )  # fmt: skip
     for number in (4, 0):
         for group, single in zip(several.task(number), alone.task(number), strict=True):
             assert torch.equal(group[:, 1], single[:, 0])
@@ -117,9 +114,3 @@ def test_the_target_does_not_change_with_the_task():
         for bits, target in zip(x[:, 0, 0].tolist(), y[:, 0, 0, 0].tolist(), strict=True):
             assert targets.setdefault(tuple(bits), target) == target
     assert len(targets) == 16
-
-
-def test_bits_do_not_depend_on_company():
-    several, alone = BitFlipping((5, 3), period=50), BitFlipping((3,), period=50)
-    for group, single in zip(several.task(2), alone.task(2), strict=True):
-        assert torch.equal(group[:, 1], single[:, 0])

@@ -190,9 +190,12 @@ def scheduler(tmp_path):
     file = tmp_path / "scheduler.json"
     words = ["--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(file)]
     process = Running(f"from distributed.cli.dask_scheduler import main\nmain({words})")
-    yield process, wait_for(lambda: file.exists() and json.loads(file.read_text())["address"], process)
-    process.kill()
-    process.wait()
+    try:
+        wait_for(lambda: file.exists() and file.read_text().rstrip().endswith("}"), process)  # whole, and not begun
+        yield process, json.loads(file.read_text())["address"]
+    finally:  # also where it did not start: this process would wait for it at its end
+        process.kill()
+        process.wait()
 
 
 def test_a_cluster_that_is_lost_is_named(tmp_path, monkeypatch, scheduler):
