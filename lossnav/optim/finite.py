@@ -49,17 +49,12 @@ def check(groups: Groups, *, squares: bool, owner: Any) -> None:
     Raises:
         RuntimeError: a gradient is sparse.
     """
-    moved, sparse = [], None
+    error: Exception | None = None
     try:
-        moved = list(_moved(groups))
-    except RuntimeError as error:  # as all processes do that hold parts of the model
-        sparse = error
-    gradients, wrong = [_shards.local(g) for _, g in moved], ""
-    for dtype in {g.dtype for g in gradients}:
-        norms = torch.stack(torch._foreach_norm([g for g in gradients if g.dtype is dtype]))
-        if not (norms.float() if dtype.itemsize < 4 else norms).square().sum().isfinite():
-            wrong = wrong or _named(groups, moved, "gradient", squares)
-    _refuse_together(wrong, [p for group in groups for p in group["params"]], "gradient", owner, sparse)
+        error = _unsound(groups, squares)
+    except RuntimeError as sparse:
+        error = sparse
+    _refuse_together(error, [p for group in groups for p in group["params"]], "gradient", owner)
 
 
 def check_estimates(groups: Groups, params: Sequence[Tensor], estimates: Sequence[Tensor | None], owner: Any) -> None:
@@ -69,14 +64,25 @@ def check_estimates(groups: Groups, params: Sequence[Tensor], estimates: Sequenc
     _refuse_together(_named(groups, judged, "curvature", False), params, "curvature", owner)
 
 
-def _refuse_together(
-    wrong: str, params: Sequence[Tensor], what: str, owner: Any, sparse: RuntimeError | None = None
-) -> None:
-    if _shards.on_any(bool(wrong or sparse), params, owner):
-        if sparse is not None:
-            raise sparse
-        wrong = wrong or f"another process has refused the {what} of its part of the model, and says why"
-        raise ValueError(f"{wrong}: nothing has moved (check_gradients = False leaves this out)")
+def _unsound(groups: Groups, squares: bool) -> ValueError | None:
+    """Return the error about the first gradient of this process that is not finite, or has no square."""
+    moved = list(_moved(groups))
+    gradients = [_shards.local(g) for _, g in moved]
+    for dtype in {g.dtype for g in gradients}:
+        norms = torch.stack(torch._foreach_norm([g for g in gradients if g.dtype is dtype]))
+        if not (norms.float() if dtype.itemsize < 4 else norms).square().sum().isfinite():
+            return _named(groups, moved, "gradient", squares)
+    return None
+
+
+def _refuse_together(error: Exception | None, params: Sequence[Tensor], what: str, owner: Any) -> None:
+    """Raise the error of this process, or say that another one has its own."""
+    if _shards.on_any(error is not None, params, owner):
+        raise error or _refusal(f"another process has refused the {what} of its part of the model, and says why")
+
+
+def _refusal(wrong: str) -> ValueError:
+    return ValueError(f"{wrong}: nothing has moved (check_gradients = False leaves this out)")
 
 
 def check_dense(parameter: Tensor, gradient: Tensor) -> None:
@@ -99,8 +105,8 @@ def _moved(groups: Groups) -> Iterator[tuple[Tensor, Tensor]]:
                     yield p, gradient
 
 
-def _named(groups: Groups, judged: Sequence[tuple[Tensor, Tensor]], what: str, squares: bool) -> str:
-    """Return what is wrong with the first of tensors, each of a parameter, that is not finite, or has no square."""
+def _named(groups: Groups, judged: Sequence[tuple[Tensor, Tensor]], what: str, squares: bool) -> ValueError | None:
+    """Return the error about the first of tensors, each of a parameter, that is not finite, or has no square."""
     tensors = {id(p): _shards.local(tensor) for p, tensor in judged}
     for number, group in enumerate(groups):
         names = group.get("param_names", [])
@@ -115,5 +121,5 @@ def _named(groups: Groups, judged: Sequence[tuple[Tensor, Tensor]], what: str, s
                 wrong = f"has the norm {float(entries.norm()):.2g}, but its square must be finite in {entries.dtype}"
             if wrong:
                 which = repr(names[i]) if len(names) > i else f"{i} of group {number}"
-                return f"the {what} of parameter {which}, shape {tuple(p.shape)}, {wrong}"
-    return ""
+                return _refusal(f"the {what} of parameter {which}, shape {tuple(p.shape)}, {wrong}")
+    return None

@@ -232,7 +232,7 @@ class ToRests:
         before = itineraries.stretches(self.objective, self.loss, self.theta0, self.settled) if self.settled else []
         for number, (known, end) in enumerate(direct, 1):
             places = self._passes(end, points, rests.bent, max(_LEAST_PASSES, _PASSES // len(ends)))
-            if (places or any(stretch.bent for stretch in before)) and not budget.spent():
+            if (places or before) and not budget.spent():
                 budget.stage(f"other ways to rest {number} of {len(ends)}")
                 for probe in self._other_ways(end, ends, places, before, known, best):
                     best = min(best, probe.action)

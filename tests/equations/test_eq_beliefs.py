@@ -319,7 +319,7 @@ def test_plan_by_direct_minimisation(kind: str) -> None:
     path = belief.plan(MODELS[kind], 0.9, 0.7, gradient=seen_gradient, square=square, horizon=horizon, tol=1e-8)
     assert path.converged and path.is_minimum
     errors, costs = [], []
-    for count in (50, 100):
+    for count in (25, 50, 100):
         t, x, action = minimise_directly(kind, start, horizon, count)
         errors.append(float(np.max(np.abs(path(t).T - x))))
         costs.append(abs(action - path.action))
@@ -344,12 +344,12 @@ def test_adam_like_rule_holds_in_its_regime_and_not_outside() -> None:
     """Eq. 14, against whole plans: γ² ≪ 4ηkcV and slow beliefs make it right, and either failing makes it wrong."""
     inside = planned(100.0, 1.0, 0.001, g=2.0)
     assert inside[0] == pytest.approx(0.951, abs=1e-3) and inside[1] == pytest.approx(1.0, abs=2e-4)
-    overdamped = planned(1.0, 10.0, 0.001, g=2.0, tol=1e-6)
+    overdamped = planned(1.0, 10.0, 0.001, g=2.0)
     assert overdamped[0] == pytest.approx(0.099, abs=1e-3) and overdamped[1] == pytest.approx(1.0, abs=2e-4)
     hasty = planned(100.0, 1.0, 10.0, q=1.5)  # beliefs as fast as the weight
     assert hasty[0] == pytest.approx(0.84, abs=5e-3) and hasty[1] == pytest.approx(0.88, abs=5e-3)
     # What is left goes away with γ/√(ηkcV), linearly, and with the rate of the beliefs, linearly.
-    gaps = [1 - planned(100.0, gamma, 1e-5, g=2.0, tol=1e-7)[0] for gamma in (0.2, 0.1)]
+    gaps = [1 - planned(100.0, gamma, 1e-5, g=2.0, tol=1e-9)[0] for gamma in (0.2, 0.1)]
     assert measured_order(gaps) == pytest.approx(1.0, abs=0.05)
     gaps = [abs(1 - planned(100.0, 1.0, rate, g=2.0)[1]) for rate in (0.02, 0.01)]
     assert measured_order(gaps) == pytest.approx(1.0, abs=0.1)
@@ -362,9 +362,7 @@ def test_root_of_the_variance_belongs_to_the_ballistic_weight() -> None:
         memory = belief.from_beta(math.exp(-1e-3), gamma=gamma, noise=0.01)
         prior = Prior(0.0, memory.diffusion)
         model = Beliefs(eta=100.0, gamma=gamma, mean=prior, variance=prior, observation=Simplified(0.01, 0.01))
-        speeds = [
-            -float(belief.plan(model, 1.0, v, gradient=1.0, square=v, tol=1e-4).velocity(0.0)[0]) for v in (0.8, 1.25)
-        ]
+        speeds = [-float(belief.plan(model, 1.0, v, gradient=1.0, square=v).velocity(0.0)[0]) for v in (0.8, 1.25)]
         return math.log(speeds[1] / speeds[0]) / math.log(1.25 / 0.8)
 
     assert slope(0.2) == pytest.approx(-0.5, abs=0.01)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import sympy
 import torch
+from torch import nn
 
 import lossnav as ln
 from lossnav import _checks, continual, data, models, training, uncertainty
@@ -17,6 +18,22 @@ from lossnav.euler_lagrange import derive
 
 BOWL, WELL = ln.losses.Quadratic([[2.0]], minimum=[0.0]), ln.losses.DoubleWell()
 OBJECTIVE = ln.Objective(gamma=1.0)
+
+
+@pytest.mark.parametrize(
+    "theta",
+    [
+        np.array([1 + 5j]), [1 + 5j], np.array(["1.0"]), ["1.0"], np.array([np.datetime64("NaT")]), np.array([True]),
+        np.ma.masked_array([1.0], mask=[True]), np.array(["1.0"], dtype=object), np.array([None]), {1.0},
+        torch.tensor([1 + 5j]), torch.ones(1, requires_grad=True), torch.ones(1, device="meta"), [[1.0], [1.0, 2.0]],
+        1.0, np.array(1.0), (x for x in [1.0]), np.array([np.timedelta64(3, "s")]), [np.ma.masked_array([1.0],
+        mask=True)],
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("name", ["value", "gradient", "hessian"])
+def test_a_point_is_real_numbers_and_nothing_is_lost_on_the_way(name, theta):
+    with pytest.raises(ValueError, match="theta"):
+        getattr(BOWL, name)(theta)
 
 
 def test_a_loss_refuses_what_a_users_function_cannot_mean():
@@ -28,6 +45,16 @@ def test_a_loss_refuses_what_a_users_function_cannot_mean():
         turned([1.0])
     with pytest.raises(ValueError, match=r"field\(theta\)"):
         ln.helmholtz.decompose(lambda x: x * 1j, [[0.0, 1.0]])
+
+
+@pytest.mark.parametrize(
+    "value", [10**400, 10**5000, np.complex128(1 + 2j), np.complex64(1), np.timedelta64(1, "s"), np.ma.masked, "1.0",
+              np.array([1.0]), torch.tensor(1.0, requires_grad=True), torch.tensor(1 + 0j), True, Decimal("NaN")],
+    ids=lambda value: type(value).__name__,
+)  # fmt: skip
+def test_a_number_is_one_real_number(value):
+    with pytest.raises(ValueError, match="eta"):
+        ln.Objective(eta=value)
 
 
 @pytest.mark.parametrize(
@@ -72,11 +99,23 @@ def test_theta_and_velocity_have_the_same_coordinates():
 @pytest.mark.parametrize(
     ("call", "name"),
     [
+        (lambda: ln.rules.rates("x", [[1.0]]), "objective"),
+        (lambda: ln.losses.Section("x"), "loss"),
         (lambda: ln.belief.adam(OBJECTIVE, 1.0), "model"),
+        (lambda: ln.helmholtz.effective_loss(OBJECTIVE, BOWL, None), "decomposition"),
+        (lambda: ln.curvature.Hessian("x", None, []), "model"),
         (lambda: uncertainty.plan(OBJECTIVE, BOWL, [0.0], [1.0]), "problem"),
         (lambda: uncertainty.overdamped_rate(uncertainty.Problem(), BOWL, [0.0], [1.0]), "loss"),
+        (lambda: uncertainty.Problem().cost_rate(uncertainty.average(BOWL), [0.0], [-1.0], [0.0], [0.0]), "variance"),
         (lambda: uncertainty.Problem().kinetic([math.nan], [0.0], [0.0]), "variance"),
+        (lambda: ln.belief.Beliefs().parameter_rate(-1.0), "variance"),
+        (lambda: models.mlp(4, (2,), 2, seed="x"), "seed"),
         (lambda: continual.BitFlipping(seeds=(0.7,)), r"seeds\[0\]"),
+        (lambda: continual.BitFlipping(seeds=(0,), inputs=20.9), "inputs"),
+        (lambda: uncertainty.Hermite(BOWL, order=8.5), "order"),
+        (lambda: ln.drifts.Function(abs, abs, dim=2.7), "dim"),
+        (lambda: ln.helmholtz.split_affine(ln.drifts.weight_decay(1.0), dim=2.7), "dim"),
+        (lambda: ln.solve(OBJECTIVE, BOWL, [1.0], throw="no"), "throw"),
     ],
 )
 def test_what_is_wrong_is_named(call, name):
@@ -115,17 +154,35 @@ def test_formulas_and_numbers_of_every_kind_are_derived_as_before():
     assert derive(2, metric="constant", drift="general").equations
 
 
-def test_an_optimizer_of_some_of_a_model_s_parameters_moves_those_alone():
-    split = data.Split(
-        torch.zeros(64, 1, 2, 2, dtype=torch.uint8), torch.zeros(64, dtype=torch.int64), 255.0, (0.5,), (1.0,)
-    )
-    made = data.Dataset("tiny", split, split, 2, data.Provenance("made here", "nowhere", "none"))
-    model = models.mlp(4, (2,), 2, seed=0)
+def tiny(images: int = 64, labels: int = 64) -> data.Split:
+    pixels, names = torch.zeros(images, 1, 2, 2, dtype=torch.uint8), torch.zeros(labels, dtype=torch.int64)
+    return data.Split(pixels, names, 255.0, (0.5,), (1.0,))
+
+
+def test_a_split_has_a_label_for_each_image():
+    with pytest.raises(ValueError, match="y has 60 labels, but x has 64 images"):
+        tiny(64, 60)
+
+
+def test_an_optimizer_of_another_model_is_refused():
+    made = data.Dataset("tiny", tiny(), tiny(), 2, data.Provenance("made here", "nowhere", "none"))
+    model, other = (models.mlp(4, (2,), 2, seed=0) for _ in range(2))
+    how = {"epochs": 1, "seed": 0, "progress": False, "device": "cpu"}
+    with pytest.raises(ValueError, match="optimizer = SGD holds none of the parameters of model"):
+        training.train(model, made, torch.optim.SGD(other.parameters(), lr=0.1), **how)
     part = torch.optim.SGD([*model.parameters()][-1:], lr=0.1)  # only the last bias: the rest is frozen
     before = [p.detach().clone() for p in model.parameters()]
-    training.train(model, made, part, epochs=1, seed=0, progress=False, device="cpu")
+    training.train(model, made, part, **how)
     moved = [not torch.equal(p, old) for p, old in zip(model.parameters(), before, strict=True)]
     assert moved == [False] * (len(moved) - 1) + [True]
+    with pytest.raises(ValueError, match="rule = SGD holds none"):
+        ln.ensemble.train([model], made, lambda p: torch.optim.SGD(other.parameters(), lr=0.1), epochs=1, seeds=[0])
+    bits = continual.BitFlipping((0,), inputs=4, slow=1, period=2)
+    several = ln.ensemble.Ensemble([models.mlp(4, (2,), 1, seed=0)])
+    with pytest.raises(ValueError, match="rule = SGD holds none"):
+        continual.run(several, torch.optim.SGD(other.parameters(), lr=0.1), bits, tasks=1)
+    with pytest.raises(ValueError, match="optimizer = SGD holds none"):
+        continual.ContinualBackprop(several, torch.optim.SGD(nn.Linear(1, 1).parameters(), lr=0.1), rate=0.1, seed=0)
 
 
 def test_a_check_of_what_is_right_costs_next_to_nothing():

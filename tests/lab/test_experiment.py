@@ -167,6 +167,9 @@ def test_only_models_that_need_square_images_ask_for_them():
 @pytest.mark.parametrize(
     ("values", "message"),
     [
+        ({"data": "imagenet"}, "data = 'imagenet'.*'mnist'"),
+        ({"optimizer": "lion"}, "optimizer = 'lion'.*'ballistic'"),
+        ({"model": "rnn"}, "model = 'rnn'.*'resnet', 'vit'"),
         ({"seed": 2**63}, "seed = 9223372036854775808, but it must be .* <= 9223372036854775807"),
         ({"rate": 0.1}, "setting = 'rate'.*'lr'"),
         ({"tasks": 3}, "tasks = 3, but stream = 'iid' has no tasks"),
@@ -192,6 +195,8 @@ def test_bad_values_are_named(values, message):
         ({"options": {"lr": 0.9}}, "options has 'lr'"),
         ({"model_options": {"depth": 3}}, "model_options has 'depth', but mlp takes: hidden"),
         ({"model_options": {"seed": 3}}, "model_options has 'seed'"),
+        ({"model_options": {"hidden": 5}}, "hidden = 5, but it must be a list of widths"),
+        ({"model_options": {"hidden": [8, 2.5]}}, r"hidden\[1\] = 2.5"),
         ({"train_size": 99_999}, "train_size = 99999, but it must be a whole number >= 1 and <= 1437"),
         ({"test_size": 361}, "test_size = 361, but it must be .* <= 360"),
     ],

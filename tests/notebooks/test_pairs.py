@@ -35,8 +35,8 @@ def test_every_page_has_a_source_and_every_text_is_in_the_book() -> None:
     assert {f"book/{name}" for name in chapters()} <= set(pages())
 
 
-def test_a_changed_cell_is_noticed() -> None:
-    name = chapters()[0]
+@pytest.mark.parametrize("name", chapters())
+def test_a_changed_cell_is_noticed(name: str) -> None:
     notebook = nbformat.read(notebook_path(name), as_version=4)
     assert pair_problems(name, notebook) == []
     code = next(cell for cell in notebook.cells if cell.cell_type == "code")

@@ -17,6 +17,18 @@ import lossnav as ln
 from lossnav.optim import Ballistic
 
 
+def test_v_is_the_weighted_sum_of_squares():
+    """The recursion unrolled: v_n = (1 − β) Σ β^{n−j} g_j²."""
+    grads = gradients(30)
+    parameter = torch.nn.Parameter(torch.zeros(4, dtype=torch.float64))
+    optimizer = Ballistic([parameter], beta=0.8, bias_correction=False)
+    for g in grads:
+        parameter.grad = torch.tensor(g)
+        optimizer.step()
+    weights = 0.2 * 0.8 ** np.arange(29, -1, -1)
+    np.testing.assert_allclose(optimizer.state[parameter]["v"].numpy(), weights @ grads**2, rtol=1e-12)
+
+
 @pytest.mark.parametrize("eps", [1e-8, 0.01])
 def test_the_function_in_the_chapter_is_the_papers_rule(eps):
     grads = gradients(40)
@@ -39,7 +51,14 @@ def test_eps_sits_inside_the_root():
     np.testing.assert_allclose(step, 1e-3 * 1e-9 / math.sqrt(1e-4), rtol=1e-6)
 
 
-def test_corrected_with_momentum_and_no_eps_it_is_adamw():
+def test_corrected_with_momentum_and_no_eps_it_is_adam():
+    grads = gradients(200)
+    ours = drive(Ballistic, grads, lr=0.01, beta=0.99, eps=0.0, momentum=0.9, bias_correction=True)
+    theirs = drive(torch.optim.Adam, grads, lr=0.01, betas=(0.9, 0.99), eps=0.0)
+    np.testing.assert_allclose(ours, theirs, rtol=1e-11)
+
+
+def test_decay_is_decoupled():
     grads = gradients(100)
     options = {"lr": 0.01, "eps": 0.0, "weight_decay": 0.3}
     ours = drive(Ballistic, grads, beta=0.99, momentum=0.9, bias_correction=True, **options)
@@ -49,7 +68,7 @@ def test_corrected_with_momentum_and_no_eps_it_is_adamw():
 @given(g=st.floats(1e-3, 1e6), lr=st.floats(1e-6, 1.0), beta=st.floats(0.0, 0.9999), sign=st.sampled_from([-1.0, 1.0]))
 @settings(max_examples=60, deadline=None)
 def test_the_first_step_in_closed_form(g, lr, beta, sign):
-    """lr·g/√((1−β)g² + ε), which is lr/√(1−β) where ε does not matter, and lr with the correction, the default."""
+    """lr·g/√((1−β)g² + ε), which is lr/√(1−β) where ε does not matter, and lr with the correction."""
     grads = np.array([[sign * g]])
     eps = 1e-8
     plain = 1 - drive(Ballistic, grads, lr=lr, beta=beta, eps=eps, bias_correction=False)[0, 0]
@@ -57,8 +76,13 @@ def test_the_first_step_in_closed_form(g, lr, beta, sign):
     assert 1 - drive(Ballistic, grads, lr=lr, beta=beta, eps=0.0, bias_correction=False)[0, 0] == pytest.approx(
         sign * lr / math.sqrt(1 - beta), rel=1e-9, abs=1e-15
     )
-    corrected = 1 - drive(Ballistic, grads, lr=lr, beta=beta, eps=0.0)[0, 0]
+    corrected = 1 - drive(Ballistic, grads, lr=lr, beta=beta, eps=0.0, bias_correction=True)[0, 0]
     assert corrected == pytest.approx(sign * lr, rel=1e-9, abs=1e-15)
+
+
+def test_the_paper_rule_starts_with_steps_of_31_6_lr():
+    step = 1 - drive(Ballistic, np.ones((1, 1)), lr=5e-4, beta=0.999, bias_correction=False)[0, 0]
+    assert step / 5e-4 == pytest.approx(31.6228, abs=1e-3)
 
 
 def test_under_a_constant_gradient_the_steps_shrink_to_lr():

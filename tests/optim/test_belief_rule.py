@@ -167,6 +167,24 @@ def test_a_weight_that_never_saw_a_gradient_stays_where_it_is_even_without_eps()
     assert (path == 1.0).all()
 
 
+def test_a_schedule_may_end_at_zero():
+    for slow in (math.inf, 0.1):
+        path = drive(Belief, np.array([[0.0, 1.0]]), lr=0.0, lr_overdamped=slow, eps=0.0)
+        assert (path == 1.0).all()
+
+
+def test_one_cycle_moves_beta1_as_it_does_for_adam():
+    ours, theirs = network(), network()
+    pair = Belief(ours.parameters()), torch.optim.Adam(theirs.parameters())
+    plans = [torch.optim.lr_scheduler.OneCycleLR(o, max_lr=0.01, total_steps=20) for o in pair]
+    for step in range(19):
+        for model, optimizer, plan in zip((ours, theirs), pair, plans, strict=True):
+            advance(model, optimizer, [step])
+            plan.step()
+    assert pair[0].param_groups[0]["betas"] == pair[1].param_groups[0]["betas"]
+    torch.testing.assert_close(vector(ours), vector(theirs), rtol=1e-10, atol=1e-12)
+
+
 def test_two_infinite_rates_are_refused():
     for rates in ({"lr": math.inf}, {"lr": math.inf, "lr_overdamped": math.inf}):
         with pytest.raises(ValueError, match=r"lr = inf, but it must be finite where lr_overdamped is inf"):

@@ -7,6 +7,13 @@ import torch
 
 from lossnav.optim import Ballistic
 
+OPTIONS = [
+    {},
+    {"momentum": 0.9},
+    {"bias_correction": True, "maximize": True},
+    {"momentum": 0.5, "bias_correction": True, "weight_decay": 0.1},
+]
+
 
 def random(*shape, seed=0, dtype=torch.float32):
     return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64).to(dtype)
@@ -21,6 +28,16 @@ def walk(parameters, steps=20, optimizer_class=Ballistic, **options):
             p.grad = torch.randn(p.shape, generator=generator, dtype=torch.float64).to(p.dtype)
         optimizer.step()
     return optimizer
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_differs_from_foreach_by_rounding_only(kernel, options, dtype):
+    fused, plain = ([torch.nn.Parameter(random(40, 30, dtype=dtype))] for _ in range(2))
+    walk(fused, steps=100, fused=True, **options)
+    walk(plain, steps=100, fused=False, **options)
+    unit = torch.finfo(dtype).eps * plain[0].abs().max()
+    assert (fused[0] - plain[0]).abs().max() <= 20 * unit  # 100 steps of random half units, and room for a factor four
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3])

@@ -1,7 +1,8 @@
 """What a collection of optimizers (``pytorch-optimizer``) asks of each of its own, asked of ours.
 
-Adapted from its ``test_optimizers.py``, 7a076d2, by hyojin Kim and contributors (Apache-2.0); what else it asks,
-``test_optim_contract.py`` does. What ours do not pass stands in a table, with the reason, and is checked, too.
+Adapted from its ``test_optimizers.py``, ``test_gradients.py`` and ``test_general_optimizer_parameters.py``, 7a076d2, by
+hyojin Kim and contributors (Apache-2.0); what ``test_optim_contract.py`` asks, too, stands there alone. What ours do
+not pass stands in a table, with the reason, and is checked, too.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 import torch
 from torch import nn
-from torch.nn.functional import binary_cross_entropy_with_logits
+from torch.nn.functional import binary_cross_entropy_with_logits, relu
 
 import lossnav as ln
 from lossnav import optim
@@ -58,6 +59,16 @@ def environment():
     return torch.tensor(x, dtype=torch.float32), torch.tensor([0.0] * 50 + [1.0] * 50).reshape(100, 1)
 
 
+class Logistic(nn.Module):
+    def __init__(self, dtype=torch.float32):
+        super().__init__()
+        self.fc1, self.fc2 = nn.Linear(2, 2, dtype=dtype), nn.Linear(2, 1, dtype=dtype)
+
+    def forward(self, x):
+        x = self.fc1(x)
+        return self.fc2(relu(x.real) + 1j * relu(x.imag)).real if x.is_complex() else self.fc2(relu(x))
+
+
 def fallen(model, optimizer, context, steps=STEPS):
     """Return the loss at the beginning over that at the end."""
     x, y = environment()
@@ -72,10 +83,64 @@ def fallen(model, optimizer, context, steps=STEPS):
 
 
 @pytest.mark.parametrize("name", RULES)
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
-def test_the_loss_falls(name, dtype):
+@pytest.mark.parametrize("form", ["foreach", "one by one", "bfloat16", "bfloat16, one by one"])
+def test_the_loss_falls(name, form):
     torch.manual_seed(42)
-    model = nn.Sequential(nn.Linear(2, 2), nn.ReLU(), nn.Linear(2, 1)).to(dtype)
-    optimizer = RULES[name](model.parameters())
-    ratio = fallen(model, optimizer, torch.autocast("cpu", torch.bfloat16, dtype == torch.bfloat16))
+    model = Logistic().to(torch.bfloat16 if "bfloat16" in form else torch.float32)
+    optimizer = RULES[name](model.parameters(), foreach="one by one" not in form)
+    ratio = fallen(model, optimizer, torch.autocast("cpu", torch.bfloat16, "bfloat16" in form))
     assert (ratio > 1.5) is (name not in SLOW), f"{ratio:.3f}"
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_complex_parameters_are_refused_with_what_to_do(name):
+    """As ``torch.view_as_real`` they are parameters like others; which axes are a matrix's only the user knows."""
+    model = Logistic(torch.complex64)
+    with pytest.raises(ValueError, match=r"complex64, but .*split a complex one with torch.view_as_real"):
+        RULES[name](model.parameters())
+    real = nn.Parameter(torch.view_as_real(torch.ones(2, 2, dtype=torch.complex64) * (1 + 2j)).clone())
+    optimizer = RULES[name]([real])
+    before = real.detach().clone()
+    for _ in range(3):
+        optimizer.zero_grad()
+        torch.view_as_complex(real).abs().square().sum().backward()
+        optimizer.step()
+    assert torch.isfinite(real).all() and not torch.equal(real, before)
+
+
+def simple(value=0.0):
+    p = nn.Parameter(torch.full((1, 1), value))
+    p.grad = torch.zeros(1, 1)
+    return p
+
+
+def has_no_prior(name):
+    return name.startswith("Uncertain") and "wide" not in name
+
+
+@pytest.mark.parametrize("name", RULES)
+@pytest.mark.parametrize("shape", [(1, 1), ()])
+def test_a_zero_with_a_zero_gradient_stays(name, shape):
+    p = nn.Parameter(torch.zeros(shape))
+    p.grad = torch.zeros(shape)
+    optimizer = RULES[name]([p])
+    if has_no_prior(name):  # a single zero has neither a spread nor a size for the variance of its prior
+        with pytest.raises(ValueError, match=r"prior_variance = 'init', but the values .* must be a number > 0 here"):
+            optimizer.step()
+        return
+    optimizer.step()
+    assert p.item() == 0
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_groups_of_which_some_have_no_gradient(name):
+    """With a graph behind the gradients, as second derivatives need it."""
+    value = 1.0 if has_no_prior(name) else 0.0
+    p1, p2, p3, p4 = (simple(value) for _ in range(4))
+    p2.requires_grad_(False), p4.requires_grad_(False)
+    p2.grad = p4.grad = None
+    optimizer = RULES[name]([{"params": [p1, p2]}, {"params": [p3]}, {"params": [p4]}])
+    p1.grad, p3.grad = torch.autograd.grad((p1 + p3).pow(2).sum(), [p1, p3], create_graph=True)
+    assert optimizer.step(lambda: 0.1) == 0.1
+    optimizer.zero_grad(set_to_none=True)
+    assert p2.item() == p4.item() == value and torch.isfinite(p1) and torch.isfinite(p3)

@@ -6,7 +6,7 @@ import math
 
 import pytest
 import torch
-from optim_problem import advance, network, vector
+from optim_problem import advance, loss, network, vector
 from references import BallisticReference, BeliefReference, NavigatorReference, UncertainReference
 from torch.optim import lr_scheduler as schedules
 from torch.optim.swa_utils import SWALR
@@ -109,6 +109,28 @@ def test_a_schedule_is_followed_as_by_torch(name, plan):
     assert (min(rates) == 0) == (" 0" in plan), rates
 
 
+@pytest.mark.parametrize("name", RULES)
+def test_a_resumed_schedule_goes_on(name):
+    """State dicts of optimizer and scheduler, loaded into new ones, continue bit for bit."""
+    fast, _, options = RULES[name]
+    model, twin = network(), network(seed=1)
+    rule = fast(model.parameters(), **options)
+    plan = schedules.CosineAnnealingLR(rule, T_max=8)
+    for step in range(4):
+        advance(model, rule, [step])
+        plan.step()
+    second = fast(twin.parameters(), **options)
+    later = schedules.CosineAnnealingLR(second, T_max=8)
+    twin.load_state_dict(model.state_dict())
+    second.load_state_dict(rule.state_dict())
+    later.load_state_dict(plan.state_dict())
+    for step in range(4, 10):
+        for net, optimizer, schedule in ((model, rule, plan), (twin, second, later)):
+            advance(net, optimizer, [step])
+            schedule.step()
+    assert torch.equal(vector(model), vector(twin))
+
+
 def test_the_older_spelling_of_sgd_is_read_in_every_place():
     """Defaults, groups, groups added later and state dicts older than ``discount``: one rate, for schedulers."""
     model = network()
@@ -151,6 +173,23 @@ def test_a_schedule_moves_the_time_of_a_step_and_not_the_discount():
     torch.testing.assert_close(steps["tied", 0.01], steps["apart", 0.01], rtol=1e-10, atol=1e-15)
     torch.testing.assert_close(steps["tied", 0.005], steps["tied", 0.01] / 2, rtol=1e-10, atol=1e-15)
     assert ((steps["apart", 0.005] / steps["apart", 0.01]).abs() > 0.55).any()
+
+
+@pytest.mark.parametrize("rate", [math.nan, math.inf, -1e-3, 1e300], ids=str)
+@pytest.mark.parametrize("tensor", [False, True])
+@pytest.mark.parametrize("name", RULES)
+def test_a_rate_that_is_none_is_refused_before_anything_moves(name, tensor, rate):
+    fast, _, options = RULES[name]
+    model = network()
+    rule = fast(model.parameters(), **options)
+    advance(model, rule, [0])
+    before = vector(model).clone()
+    schedules.LambdaLR(rule, lambda n: 1.0)
+    rule.param_groups[0]["lr"] = torch.tensor(rate, dtype=torch.float64) if tensor else rate
+    loss(model, 1).backward()
+    with pytest.raises(ValueError, match=r"^lr = .*but it must be"):
+        rule.step()
+    assert torch.equal(vector(model), before) and all(s["step"] == 1 for s in rule.state.values())
 
 
 def test_a_schedule_cannot_make_an_uncertain_mean_diverge():

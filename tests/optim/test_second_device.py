@@ -68,12 +68,12 @@ def on_device(optimizer: Any, place: torch.device, name: str) -> None:
                 assert value.device == parameter.device == place, f"{name}: {key} on {value.device}"
 
 
-def steps(place: torch.device) -> None:
+def steps(place: torch.device, foreach: str) -> None:
     for name, make in RULES.items():
         ends = []
         for where in (CPU, place):
             model = network().to(where)
-            optimizer = make(model.parameters())
+            optimizer = make(model.parameters(), foreach=foreach == "foreach")
             for number in range(SEEN):
                 with second.reads() as read:
                     step(model, optimizer, number, where)
@@ -84,16 +84,13 @@ def steps(place: torch.device) -> None:
 
 
 def states(place: torch.device) -> None:
-    """Two groups, a schedule, and a state that goes from the device to the CPU and back, beside a run on the CPU.
-
-    Here each parameter moves by itself.
-    """
+    """Two groups, a schedule, and a state that goes from the device to the CPU and back, beside a run on the CPU."""
     for name, make in RULES.items():
 
         def made(where: torch.device, make: Any = make) -> tuple[Any, Any, Any]:
             model = network().to(where)
             groups = [{"params": model[0].parameters(), "lr": 0.003}, {"params": model[2].parameters()}]
-            optimizer = make(groups, foreach=False)
+            optimizer = make(groups)
             return model, optimizer, torch.optim.lr_scheduler.StepLR(optimizer, 2, 0.5)
 
         stays = made(CPU)
@@ -218,8 +215,9 @@ def meets(place: torch.device) -> None:
         advance(model, advance_is_refused, range(1))
 
 
-def test_every_optimizer_steps_there_and_reads_nothing_back(second_device):
-    second_device(steps)
+@pytest.mark.parametrize("way", ["foreach", "one by one"])
+def test_every_optimizer_steps_there_and_reads_nothing_back(second_device, way):
+    second_device(steps, way)
 
 
 @pytest.mark.parametrize(

@@ -85,9 +85,9 @@ def test_of_several_minima_the_least():
 
 def test_linear_decay_is_the_answer_to_noise_that_is_forgotten_as_one_over_time():
     """L8: κ ∝ u^{−q} gives (1 − z)^{q/(2−q)}; h = i^{−β} with noise ∝ h has q = 2 − 1/β: β = 1 is linear."""
-    h = 1.0 * np.arange(1, 1001) ** -1.0
-    schedule = cooling(h, np.where(np.arange(1000) < 25, 1.0, 0.0), 0.01 * h, 1000.0)
-    left = np.array([0.2, 0.4, 0.6, 0.8]) * 1000
+    h = 1.0 * np.arange(1, 2001) ** -1.0
+    schedule = cooling(h, np.where(np.arange(2000) < 50, 1.0, 0.0), 0.01 * h, 2000.0)
+    left = np.array([0.2, 0.4, 0.6, 0.8]) * 2000
     exponent = np.diff(np.log(schedule(left))) / np.diff(np.log(left))
     np.testing.assert_allclose(exponent, 1.0, atol=0.15)
 

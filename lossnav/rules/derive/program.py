@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any, NamedTuple
 
 from lossnav.rules.derive.numbers import Number
@@ -38,14 +39,14 @@ class Program:
     """The operations so far, and the names of lists that they made, with what has been added to each.
 
     ``open`` has the names of numbers that are known only in a step, and may be 0; ``roots`` those of lists of roots,
-    and whether they have been kept from 0; ``moves`` says how often a list that is remembered has moved.
+    and whether they have been kept from 0; ``copies`` those of what a remembered list was before each of its moves.
     """
 
     open: frozenset[str] = frozenset()
     roots: dict[str, bool] = field(default_factory=dict)
     lines: list[Operation] = field(default_factory=list)
     offsets: dict[str, Number] = field(default_factory=dict)
-    moves: dict[str, int] = field(default_factory=dict)
+    copies: dict[str, list[str]] = field(default_factory=dict)
 
     def do(self, name: str, target: str, *parts: Any, words: str = "") -> str:
         """Write an operation, and return its target."""
@@ -54,20 +55,20 @@ class Program:
 
     def move(self, name: str) -> None:
         """Say that a remembered list moves next; a copy serves who still asks for what it was (``Stream.made``)."""
-        moves = self.moves[name] = self.moves.get(name, 0) + 1
-        self.do("mul", f"{name}_{moves}", name, Number.of(1.0), words="as it was")
+        copies = self.copies.setdefault(name, [])
+        copies.append(self.do("mul", f"{name}_{len(copies) + 1}", name, Number.of(1.0), words="as it was"))
 
     def reused(self) -> list[Operation]:
         """Return the operations in which a new list takes the place of one that is read for the last time there."""
         read = {part for line in self.lines for part in line.parts if isinstance(part, str)}
-        copies = {f"{name}_{i + 1}" for name, moves in self.moves.items() for i in range(moves)}
-        self.lines = [line for line in self.lines if line.target in read or line.target not in copies]
+        unread = set(chain(*self.copies.values())) - read
+        lines = [line for line in self.lines if line.target not in unread]
         last: dict[str, int] = {}
-        for i, line in enumerate(self.lines):
+        for i, line in enumerate(lines):
             last |= dict.fromkeys((part for part in line.parts if isinstance(part, str)), i)
         home: dict[str, str] = {}  # where the list of a name lives
         operations: list[Operation] = []
-        for i, line in enumerate(self.lines):
+        for i, line in enumerate(lines):
             first = line.parts[0]
             parts = tuple(home.get(part, part) if isinstance(part, str) else part for part in line.parts)
             fresh = line.target in self.offsets and line.target not in home
@@ -97,12 +98,13 @@ class Stream:
 
     def __post_init__(self) -> None:
         if self.moves < 0:
-            object.__setattr__(self, "moves", self.program.moves.get(self.name, 0))
+            object.__setattr__(self, "moves", len(self.program.copies.get(self.name, ())))
 
     @property
     def _home(self) -> str:
         """The name of its list, or of the copy of one that has moved since."""
-        return f"{self.name}_{self.moves + 1}" if self.program.moves.get(self.name, 0) > self.moves else self.name
+        copies = self.program.copies.get(self.name, ())
+        return copies[self.moves] if len(copies) > self.moves else self.name
 
     def __add__(self, other: Any) -> Any:
         if isinstance(other, Stream | Product):

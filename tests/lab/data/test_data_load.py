@@ -28,10 +28,7 @@ def write(folder: Path, files: dict[str, bytes]) -> Path:
 
 
 def test_a_clone_has_its_data_without_a_network_and_a_cache(tmp_path):
-    """Nothing beside the repository is read: what git knows of the package and the data, in a folder of its own.
-
-    Its pictures are found and read here, and decoded in test_cifar10.
-    """
+    """Nothing beside the repository is read: what git knows of the package and the data, in a folder of its own."""
     listed = subprocess.run(
         ["git", "ls-files", "-z", "lossnav", "data", "pyproject.toml"], cwd=ROOT, capture_output=True, check=True
     ).stdout
@@ -39,9 +36,7 @@ def test_a_clone_has_its_data_without_a_network_and_a_cache(tmp_path):
         (tmp_path / "clone" / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(ROOT / name, tmp_path / "clone" / name)
     code = (
-        "import socket, torch\nfrom lossnav import data\nfrom lossnav.lab.data import pictures\n"
-        "socket.socket.connect = None\npictures._picture = lambda *_: torch.zeros(3, 32, 32, dtype=torch.uint8)\n"
-        "for name in ('mnist', 'cifar10'):\n"
+        "import socket\nfrom lossnav import data\nsocket.socket.connect = None\nfor name in ('mnist', 'cifar10'):\n"
         "    found = data.load(name)\n    print(len(found.train), found.provenance)\nprint(data.__file__)"
     )
     usual = {name: value for name, value in os.environ.items() if name != "LOSSNAV_DATA"}
@@ -133,7 +128,14 @@ def test_moving_and_shortening():
     assert (len(small.train), len(small.test)) == (30, 10)
     assert torch.equal(small.train.x, digits.train.x[:30])
     assert small.train.mean == digits.train.mean
+    with pytest.raises(ValueError, match=r"test = 361.*<= 360"):
+        digits.head(30, 361)
     assert digits.to("meta").device.type == "meta"
+
+
+def test_an_unknown_name_lists_the_known():
+    with pytest.raises(ValueError, match=r"name = 'cifar'.*'mnist', 'digits'"):
+        data.load("cifar")
 
 
 @pytest.mark.parametrize("layout", [".", "mnist", "MNIST/raw"])

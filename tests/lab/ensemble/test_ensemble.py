@@ -95,7 +95,7 @@ def test_trained_together_equals_trained_alone(family, rule):
     several = Ensemble(separate)
     together = RULES[rule](several.parameters())
     alone = [RULES[rule](model.parameters()) for model in separate]
-    for step in range(6 if len(shape) == 3 else 20):
+    for step in range(10 if len(shape) == 3 else 40):
         x, y = batch(len(separate), shape, classes, seed=step % 6)
         x = x.double()
         losses = several.losses(x, y)
@@ -225,6 +225,7 @@ def test_a_member_that_is_not_finite_is_named():
 @pytest.mark.parametrize(
     ("members", "match"),
     [
+        ([], "models is empty"),
         ([models.mlp(4, (3,), seed=0), models.mlp(4, (5,), seed=0)], r"models\[1\] differs from models\[0\] \(.*5"),
         ([nn.Sequential(nn.Linear(2, 2), nn.ReLU()), nn.Sequential(nn.Linear(2, 2), nn.Tanh())], "Tanh"),
         ([Scaled(1.0), Scaled(2.0)], r"models\[1\] differs from models\[0\] \(\('', 'factor', '1\.0'\)"),
@@ -233,3 +234,13 @@ def test_a_member_that_is_not_finite_is_named():
 def test_models_must_be_alike(members, match):
     with pytest.raises(ValueError, match=match):
         Ensemble(members)
+
+
+def test_inputs_must_have_a_batch_for_each_member():
+    several = Ensemble(mlps(2))
+    with pytest.raises(ValueError, match=r"x has shape \(16, 64\), but it must be \(S, B, …\) with S = 2"):
+        several(torch.zeros(16, 64))
+    with pytest.raises(ValueError, match="index = 2"):
+        several.member(2)
+    with pytest.raises(ValueError, match="max_norm = 0"):
+        several.clip_grad_norm(0)

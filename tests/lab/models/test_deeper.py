@@ -191,3 +191,16 @@ def test_the_loop_trains_them_in_its_own_choice_of_arithmetic(name, pictures):
     )
     assert history.train_loss[-1] < 0.9 * history.train_loss[0]
     assert history.settings["memory_format"] == "channels_last"
+
+
+@pytest.mark.parametrize(
+    ("make", "values", "message"),
+    [
+        (models.resnet, {"width": 12, "groups": 8}, r"width = 12.*multiple of groups = 8"),
+        (models.vit, {"size": 30}, r"size = 30.*multiple of patch = 4"),
+        (models.vit, {"heads": 3}, r"width = 128.*multiple of heads = 3"),
+    ],
+)
+def test_bad_numbers_are_named(make, values, message):
+    with pytest.raises(ValueError, match=message):
+        make(seed=0, **values)

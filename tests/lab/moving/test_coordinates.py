@@ -81,7 +81,9 @@ def test_a_model_is_the_same_function_in_other_coordinates():
     assert scale_of(model) is None
 
 
-def test_a_parameter_that_layers_share_is_refused():
+def test_what_is_wrong_is_named():
+    with pytest.raises(ValueError, match=r"betas\[1\] = 1"):
+        moving.Setting.adamw(1e-3, (0.9, 1.0))
     model, _ = network()
     model[0].weight = model[2].weight
     with pytest.raises(ValueError, match="share a parameter"):

@@ -95,6 +95,16 @@ def test_the_factor_of_a_batch_is_the_variance_of_its_mean():
         assert means.var().item() == pytest.approx(exact, rel=0.05)
 
 
+def test_equipartition_is_one_for_the_right_curvature_alone():
+    """A quadratic loss of one weight, with targets that differ: the noise does not depend on the weight."""
+    model = nn.Linear(1, 1, bias=False).double()
+    data = (torch.ones(50, 1).double(), torch.linspace(-1, 1, 50).double().unsqueeze(1))
+    walk = moving.walk(model, data, moving.Setting(0.1, 0.5, 4), steps=6_000, burn=200, seed=1,
+                       loss=nn.functional.mse_loss, directions=torch.ones(1, 1))  # fmt: skip
+    assert walk.equipartition([2.0])[0] == pytest.approx(1.0, abs=0.05)
+    assert walk.equipartition([1.0])[0] == pytest.approx(0.5, abs=0.03)
+
+
 def test_what_runs_away_is_an_error():
     model, data = nn.Linear(1, 1).double(), (torch.ones(50, 1).double(), torch.zeros(50, 1).double())
     with pytest.raises(moving.Unstable, match=r"not finite after step .* η = 50"):
@@ -104,10 +114,16 @@ def test_what_runs_away_is_an_error():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
+        (lambda: moving.walk(network(), examples()[0], moving.Setting(0.1), steps=9, burn=0, seed=0), "data = "),
+        (lambda: moving.walk(network(), examples(0), moving.Setting(0.1), steps=9, burn=0, seed=0), "at least one"),
         (lambda: moving.walk(network(), examples(9), moving.Setting(0.1, sampling="epochs"), steps=9, burn=0, seed=0),
          "batches of 64"),
         (lambda: moving.walk(network(), examples(), moving.Setting(0.1), steps=9, burn=0, seed=0,
+                             directions=torch.ones(1, 3)), "directions has shape"),
+        (lambda: moving.walk(network(), examples(), moving.Setting(0.1), steps=9, burn=0, seed=0,
                              families=[rows("0.weight", 4, "translation")]), "of the kind 'translation'"),
+        (lambda: moving.walk(network().requires_grad_(False), examples(), moving.Setting(0.1), steps=9, burn=0, seed=0),
+         "requires a gradient"),
     ],
 )  # fmt: skip
 def test_wrong_arguments_are_named(call, message):

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lossnav import continual, data, experiment, records
+from lossnav import continual, data, experiment, records, sweep
 from lossnav.lab.experiment import Experiment
 from lossnav.lab.paired import interval, percent
 from lossnav.lab.streams import contenders, networks
@@ -131,11 +131,22 @@ def test_comparisons_that_are_not_fair_are_refused():
         plan(tuning={"tasks": 0})
 
 
+def test_an_error_of_a_run_is_told(tmp_path):
+    bad = {"bad": Contender("bad", "uncertain", {"lr": (1e-3, 1e-2)}, {"clip": -1.0})}
+    with pytest.raises(RuntimeError, match=r"lossnav train .*: ValueError: clip = -1\.0"):
+        compare(plan(["bad"], rules=bad), tmp_path, workers=1)
+    assert sweep.every([], tmp_path) == {}
+
+
 def test_interval_holds_the_truth_as_often_as_it_says():
     draws = np.random.default_rng(0).normal(0.3, 2.0, size=(4000, 8))
     hits = [low < 0.3 < high for _, low, high in map(interval, draws)]
     assert np.mean(hits) == pytest.approx(0.95, abs=0.012)  # 3.5 standard errors of 4000 throws
+    with pytest.raises(ValueError, match=r"differences has shape \(1,\)"):
+        interval([0.1])
     assert percent([2.0, 3.0], [1.0, 2.0])[0] == pytest.approx(75.0)
+    with pytest.raises(ValueError, match=r"theirs has shape \(3,\)"):
+        percent([1.0, 2.0], [1.0, 2.0, 3.0])
 
 
 def test_tenths():
