@@ -210,6 +210,8 @@ def test_first_and_last_are_means_over_tenths():
     result = online.Online(scores, torch.tensor([True, True]), 1.0)
     assert result.first().tolist() == [0.5, 20.5] and result.last().tolist() == [18.5, 38.5]
     assert result.last(0.01).tolist() == [19.0, 39.0]
+    with pytest.raises(ValueError, match="share = 0"):
+        result.first(0.0)
 
 
 def test_members_and_seeds_must_agree(digits):

@@ -117,6 +117,8 @@ def test_workers_run_at_the_same_time_in_order_and_raise():
     assert training.in_parallel(job, range(3), workers=3) == [0, 1, 4]
     with pytest.raises(ZeroDivisionError):
         training.in_parallel(lambda k: 1 / k, [1, 0, 2], workers=2)
+    with pytest.raises(ValueError, match="workers = 0"):
+        training.in_parallel(abs, [1], workers=0)
 
 
 def test_a_run_that_diverges_stops_with_its_history_and_its_last_good_weights(digits):
