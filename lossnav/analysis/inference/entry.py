@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -191,10 +192,10 @@ def _fit(seen: Evidence, asked: Question) -> Fit:
         if residual > _ROUNDED * seen.floor:
             deviations = seen.series(likelihood.x)
             ratio = float(np.sum(np.diff(deviations, axis=0) ** 2) / np.sum(deviations**2))
-            p = float(scipy.stats.norm.sf((2 - ratio) * math.sqrt(deviations.size) / 2))
+            p = float(scipy.special.ndtr((ratio - 2) * math.sqrt(deviations.size) / 2))
     else:
         expected = seen.unit * math.sqrt(likelihood.spare / likelihood.count)
-        p = float(scipy.stats.chi2.sf(likelihood.cost, likelihood.spare))
+        p = float(scipy.special.chdtrc(likelihood.spare, likelihood.cost))
         if exact:
             p = 1.0 if residual <= _ROUNDED * seen.floor else 0.0
     refuted = p < 1 - asked.level
@@ -225,13 +226,15 @@ def _why(seen: Evidence, residual: float, expected: float, p: float) -> str:
 
 def _answer(seen: Evidence, fit: Fit, asked: Question) -> Inference:
     family, likelihood, scale, noise = seen.family, seen.likelihood, seen.scale, asked.noise
-    best = family.values(likelihood.x, scale)
+    best = seen.values(likelihood.x)
     quantities = {name: Quantity.around(family, name, scale, best[name]) for name in family.names}
     margin = np.where(likelihood.high - likelihood.low <= 1, 0.2, 0.0)  # an edge is no lack of rank
     inside = np.clip(likelihood.x, likelihood.low + margin, likelihood.high - margin)
     pinned, followed = inside != likelihood.x, inside
     if pinned.any():  # the others follow: what is not told is a way along which the fit stays as good
-        there, _ = likelihood.fit(inside, lambda x: np.append(likelihood.held(x), (x - inside)[pinned]))
+        there, _ = likelihood.fit(
+            inside[None], lambda x: np.concatenate([likelihood.held(x), (x - inside)[..., pinned]], axis=-1)
+        )
         followed = there if np.all(np.isfinite(there)) else inside
     free = [name for name in family.names if name not in asked.known]
     # Lost is what has no rank at the best fit, no ends, or no upper end and no rank on the way to the edge.
@@ -242,17 +245,17 @@ def _answer(seen: Evidence, fit: Fit, asked: Question) -> Inference:
         if ends[1] >= 1 and (ends[0] <= 0 or likelihood.blind(followed, quantities[name])):
             lost.append(name)
         else:
-            low, high = map(quantities[name].value, ends)
+            low, high = (float(quantities[name].value(end)) for end in ends)
             estimates[name] = Estimate(best[name], low, high, family.names[name])
     # Members of the family along γ: over its interval, or, if it is lost, over all of its range.
     grid: Sequence[float] = [0.0, 0.25, 0.5, 2 / 3, 0.8, 1.0] if "gamma" in lost else []
     if "gamma" in estimates:
         gamma = estimates["gamma"]
         grid = np.linspace(quantities["gamma"].place(gamma.low), quantities["gamma"].place(gamma.high), 7).tolist()
-    likelihood.near = [likelihood.x]
+    likelihood.near = []
     points = [likelihood.x, *(likelihood.along(quantities["gamma"], place)[0] for place in grid)]
     fit, points, estimates = _by_cost(seen, fit, points, estimates)
-    members = tuple(family.values(x, scale) for x in points)
+    members = tuple(map(seen.values, points))
     # Two far members that give the same path show what cannot be told.
     unidentified: tuple[Ambiguity, ...] = ()
     if lost:
@@ -294,41 +297,44 @@ def _by_cost(
 ) -> tuple[Fit, list[Array], dict[str, Estimate]]:
     """Keep the members whose path is the cheapest; refute where there is none (book: I26).
 
-    An extremal passes every local test, also where another one costs less. Whether it does turns at one γ in each
-    interval: that end of the estimate is moved to there.
+    An extremal passes every local test, also where another one costs less. Whether it does turns at one γ on each side
+    of the estimate: that end of the interval is moved to there.
     """
     if seen.loss is None or not seen.family.motion or isinstance(seen.loss, Quadratic):
         return fit, points, estimates
-    excess = [_excess(seen, x) for x in points]
+    asked = [points[0], points[1], points[-1]] if "gamma" in estimates else points  # the best and both ends of γ
+    excess = [_excess(seen, x) for x in asked]
     good = [gap <= error for gap, error in excess]
+    told = replace(fit, excess=max(excess[0][0], 0.0))
     if not any(good):
         text = f"by {excess[0][0]:.4g} (numerical error {excess[0][1]:.2g})" if excess[0][0] < math.inf else "elsewhere"
         because = fit.because or f"J exceeds the optimum at these assumptions {text}"
-        return replace(fit, refuted=True, because=because, excess=excess[0][0]), points, estimates
-    # Where some members are optimal and others are not, bisect for the γ at which that turns.
-    cheapest = [x for x, is_good in zip(points, good, strict=True) if is_good]
-    if all(good) or "gamma" not in estimates:
-        return replace(fit, excess=excess[0][0]), cheapest, estimates
+        return replace(told, refuted=True, because=because), points, estimates
+    if "gamma" not in estimates:
+        return told, list(itertools.compress(points, good)), estimates
+    if all(good):
+        return told, points, estimates
+    # Where some are optimal and others are not, find the γ at which that turns.
     likelihood = seen.likelihood
     at = Quantity.around(seen.family, "gamma", seen.scale, estimates["gamma"].value)
-    ends = [min(map(at, cheapest)), max(map(at, cheapest))]
-    for side, sign in ((0, -1), (1, 1)):
-        beyond = [
-            at(x) for x, is_good in zip(points, good, strict=True) if not is_good and sign * (at(x) - ends[side]) > 0
-        ]
-        far = min(beyond, key=lambda here: sign * here) if beyond else ends[side]
-        while abs(far - ends[side]) > 1e-4:
-            middle = (ends[side] + far) / 2
-            if _cheapest(seen, likelihood.along(at, middle)[0]):
-                ends[side] = middle
-            else:
-                far = middle
-    value = min(max(at(points[0]), ends[0]), ends[1])
-    best = points[0] if good[0] else likelihood.along(at, value)[0]
-    low, high = map(at.value, ends)
-    moved = seen.family.values(best, seen.scale)
+    beyond = {float(at(x)): gap - error for x, (gap, error) in zip(asked, excess, strict=True)}
+
+    def over(place: float) -> float:
+        if place not in beyond:
+            gap, error = _excess(seen, likelihood.along(at, place)[0])
+            beyond[place] = gap - error
+        return min(beyond[place], 1e300)
+
+    places = sorted(beyond)
+    cheap = [i for i, place in enumerate(places) if beyond[place] <= 0]
+    turns = [scipy.optimize.brentq(over, places[i], places[j], xtol=1e-4) if 0 <= j < len(places) else places[i]
+             for i, j in ((cheap[0], cheap[0] - 1), (cheap[-1], cheap[-1] + 1))]  # fmt: skip
+    best = points[0] if good[0] else likelihood.along(at, float(np.clip(at(points[0]), turns[0], turns[1])))[0]
+    low, high = (float(at.value(turn)) for turn in turns)
+    moved = seen.values(best)
     new = {name: replace(old, value=moved[name]) for name, old in estimates.items()}
-    return replace(fit, excess=0.0), [best, *cheapest], new | {"gamma": replace(new["gamma"], low=low, high=high)}
+    kept = [best, *(x for x in points[1:] if turns[0] <= at(x) <= turns[1])]
+    return replace(fit, excess=0.0), kept, new | {"gamma": replace(new["gamma"], low=low, high=high)}
 
 
 def _cheapest(seen: Evidence, x: Array) -> bool:
@@ -337,27 +343,29 @@ def _cheapest(seen: Evidence, x: Array) -> bool:
 
 
 def _excess(seen: Evidence, x: Array) -> tuple[float, float]:
-    """Return J of a fitted extremal beyond the optimum from its start, and what of that is numerical error.
+    """Return J of a fitted extremal beyond the best other from its start, and what of that is numerical error.
 
     An extremal that the search does not know is none that is cheapest.
     """
-    values = seen.family.values(x, seen.scale)
+    values = seen.values(x)
     if not math.isfinite(values["a"]) or seen.loss is None or seen.fitted is None:
         return 0.0, 0.0  # gradient descent is the limit of optima
     times, _, places = seen.fitted(x)
-    best = solve(replace(seen.family.objective(values), k=seen.stakes), seen.loss, places[0], throw=False)
+    best, *others = solve(
+        replace(seen.family.objective(values), k=seen.stakes), seen.loss, places[0], throw=False
+    ).candidates
     later = times - times[0]
 
     def away(path: Trajectory) -> float:
         return float(np.max(np.abs(path(later) - places)))
 
-    own = min(best.candidates, key=away)
+    own = min([best, *others], key=away)
     if away(own) > 1e-3 * float(np.max(np.ptp(places, axis=0))):
         return math.inf, 0.0
-    error = own.error + best.error
+    rival = next(iter(others), best) if own is best else best
+    finite = math.isfinite(own.action) and math.isfinite(rival.action)
+    cost, other = (path.action if finite else path.excess for path in (own, rival))
+    gap = cost - other if finite or np.allclose(own.asymptote, rival.asymptote) else math.inf
     if own is best:
-        return 0.0, error
-    if math.isfinite(own.action) and math.isfinite(best.action):
-        return own.action - best.action, error + 1e-9 * abs(best.action)
-    alike = np.allclose(own.asymptote, best.asymptote)
-    return (own.excess - best.excess if alike else math.inf), error + 1e-9 * abs(best.excess)
+        return float(np.fmin(gap, 0.0)), 2 * own.error
+    return gap, own.error + rival.error + 1e-9 * abs(other)

@@ -25,7 +25,7 @@ _ROUNDING = 1e-9  # of what is known in closed form, relative to the record's si
 _SOLVED = 1e-7  # of an extremal
 _WILD = 1e6  # deviation of what a family cannot do
 Recording = tuple[Array, Array, float]  # times, places, what multiplies k
-Mode = tuple[float, Array, Any, complex]  # curvature, times, places, real or complex, and where the loss is least
+Modes = tuple[Array, Array, Any, Array]  # curvatures, (M,), times, (N,), places, (M, N), and where losses are least
 
 
 @dataclass
@@ -57,6 +57,10 @@ class Evidence:
     step: float = 0.0
     blur: float = 0.0
 
+    def values(self, x: Array) -> dict[str, float]:
+        """Return what coordinates of shape (P,) mean."""
+        return {name: float(value) for name, value in self.family.values(x, self.scale).items()}
+
 
 @dataclass(frozen=True)
 class Question:
@@ -85,11 +89,16 @@ class Question:
             raise ValueError(f"known['T'] = {self.known['T']:g}, but the record goes on until {scale.end:g}")
         places = [(Quantity.around(self.family, name, scale, value), value) for name, value in self.known.items()]
         rows = [(quantity, quantity.place(value)) for quantity, value in places]
-        return lambda x: np.array([quantity(x) - goal for quantity, goal in rows])
+
+        def held(x: Array) -> Array:
+            away = [quantity(x) - goal for quantity, goal in rows]
+            return np.stack(away, axis=-1) if away else np.empty((*x.shape[:-1], 0))
+
+        return held
 
     def likelihood(
         self, scale: Scale, residual: Callable[[Array], Array], projected: int = 0,
-        starts: Sequence[Array] | None = None,
+        starts: Array | None = None,
     ) -> Likelihood:  # fmt: skip
         """Return the fit of the family's coordinates alone."""
         box, begin = self.family.box(scale), self.family.starts(scale) if starts is None else starts
@@ -112,13 +121,13 @@ def of_rates(rates: Rates, asked: Question) -> Evidence:
     return Evidence(likelihood, family, scale, unit, unit if not np.any(error) else 0.0, None, rates)
 
 
-def _modes(recordings: Sequence[Recording], loss: Quadratic, turning: bool) -> list[Mode]:
-    """Return each mode of each recording, for a rotation a whole plane as one of complex numbers.
+def _modes(recordings: Sequence[Recording], loss: Quadratic, turning: bool) -> list[Modes]:
+    """Return the modes of each recording, for a rotation a whole plane as one of complex numbers.
 
     Raises:
         ValueError: the loss has no minimum, no curvature, or no such plane.
     """
-    minimum, modes = loss.minimum, []
+    minimum = loss.minimum
     if minimum is None:
         raise ValueError("loss has no minimum given, but inference on a quadratic needs one")
     curvature, vectors = np.linalg.eigh(loss.hessian(minimum))
@@ -128,17 +137,15 @@ def _modes(recordings: Sequence[Recording], loss: Quadratic, turning: bool) -> l
         if loss.dim != 2 or not math.isclose(curvature[0], curvature[1], rel_tol=1e-9) or not np.any(minimum):
             raise ValueError("family '+rotation' needs a plane of one curvature, and a minimum that is not at 0")
         curvature, vectors = curvature[:1], np.array([[1.0], [1j]])
-    for t, places, stakes in recordings:
-        for h, v in zip(curvature, vectors.T, strict=True):
-            modes.append((stakes * float(h), t, places @ v, (minimum @ v).item()))
-    return modes
+    return [(stakes * curvature, t, (places @ vectors).T, minimum @ vectors) for t, places, stakes in recordings]
 
 
 def of_modes(recordings: Sequence[Recording], loss: Quadratic, asked: Question) -> Evidence:
     """Return what paths on a quadratic loss say: each mode by itself, its amplitude projected out."""
     family = asked.family
     modes = _modes(recordings, loss, family.name == "+rotation")
-    if family.name == "planner" and min(h for h, *_ in modes) > 0:
+    curvatures = np.concatenate([h for h, *_ in modes])
+    if family.name == "planner" and np.min(curvatures) > 0:
         for _, places, _ in recordings:
             if np.all(np.diff(loss.value(places)) > 0):
                 raise ValueError(
@@ -146,29 +153,34 @@ def of_modes(recordings: Sequence[Recording], loss: Quadratic, asked: Question) 
                     "falls: ask for family 'memory'"
                 )
     span = max(float(t[-1] - t[0]) for _, t, _, _ in modes)
-    middle = float(np.exp(np.mean([math.log(abs(h)) for h, *_ in modes if h])))
+    middle = float(np.exp(np.mean(np.log(np.abs(curvatures[curvatures != 0])))))
     first, last = min(float(t[0]) for _, t, _, _ in modes), max(float(t[-1]) for _, t, _, _ in modes)
     swings = 2 * math.pi / 3 * max(len(t) - 1 for _, t, _, _ in modes)
-    scale = Scale(middle, 3 / span, last, first, swings, max(abs(h) for h, *_ in modes))
-    unit, floor = asked.unit(max(float(np.max(np.abs(y - centre))) for _, _, y, centre in modes), _ROUNDING)
+    scale = Scale(middle, 3 / span, last, first, swings, float(np.max(np.abs(curvatures))))
+    unit, floor = asked.unit(max(float(np.max(np.abs(y.T - centre))) for _, _, y, centre in modes), _ROUNDING)
 
     def left(x: Array) -> list[Array]:
+        """Return deviations of each recording, real ones of shape (..., K, N)."""
         values, deviations = family.values(x, scale), []
         for h, t, y, centre in modes:
-            columns, away = family.columns(h, t, values), (y - centre * family.share(h, values)) / unit
-            away = _beside(away, columns)
-            deviations += [away.real, away.imag] if np.iscomplexobj(y) else [away]
+            away = (y - (centre * family.share(h, values))[..., None]) / unit
+            away = _beside(away, family.columns(h, t, values))
+            parts = [away.real, away.imag] if np.iscomplexobj(y) else [away]
+            deviations.append(np.concatenate(parts, axis=-2))
         return deviations
+
+    def residual(x: Array) -> Array:
+        return np.concatenate([part.reshape(*x.shape[:-1], -1) for part in left(x)], axis=-1)
 
     def series(x: Array) -> Array:
         parts = left(x)
-        return np.stack([part[: min(map(len, parts))] for part in parts], axis=1)
+        return np.concatenate([part[:, : min(part.shape[1] for part in parts)] for part in parts]).T
 
-    lost = sum(2 if family.swings or np.iscomplexobj(y) else 1 for _, _, y, _ in modes)
-    likelihood = asked.likelihood(scale, lambda x: np.concatenate(left(x)), lost)
-    rates = _rates_of(modes, family, family.values(likelihood.x, scale), likelihood, unit)
+    lost = sum(len(h) * (2 if family.swings or np.iscomplexobj(y) else 1) for h, _, y, _ in modes)
+    likelihood = asked.likelihood(scale, residual, lost)
     step = max(float(np.max(np.diff(t))) for _, t, _, _ in modes)
-    return Evidence(likelihood, family, scale, unit, floor, series, rates, loss, step=step)
+    seen = Evidence(likelihood, family, scale, unit, floor, series, None, loss, step=step)
+    return replace(seen, rates=_rates_of(modes, seen))
 
 
 def of_metric(recordings: Sequence[Recording], loss: Quadratic, asked: Question) -> Evidence:
@@ -190,60 +202,55 @@ def of_metric(recordings: Sequence[Recording], loss: Quadratic, asked: Question)
     def left(x: Array) -> Array:
         values, deviations = family.values(x, scale), []
         for t, places, stakes in recordings:
-            columns = family.fundamental(stakes * hessian, t, values).reshape(-1, loss.dim)
+            columns = family.fundamental(stakes * hessian, t, values).reshape(*x.shape[:-1], -1, loss.dim)
             deviations.append(_beside((places - minimum).ravel() / unit, columns))
-        return np.concatenate(deviations)
+        return np.concatenate(deviations, axis=-1)
 
     def fitted(x: Array) -> tuple[Array, Array, Array]:
         t, places, _ = recordings[0]
         return t, places, places - unit * left(x)[: places.size].reshape(places.shape)
 
     begun = _weak(recordings, loss, scale, apart=True)
-    starts = [np.concatenate([[u], begun[1:]]) for u in (begun[0], 0.05, 0.6)]
+    starts = np.array([[u, *begun[1:]] for u in (begun[0], 0.05, 0.6)])
     likelihood = asked.likelihood(scale, left, len(recordings) * loss.dim, starts)
     series = lambda x: left(x).reshape(-1, loss.dim)  # noqa: E731
     return Evidence(likelihood, family, scale, unit, floor, series, None, loss, fitted)
 
 
 def _beside(away: Array, columns: Array) -> Array:
-    """Return what deviations, shape (n,), are beside the best sum of columns, (n, m); far off where one is none."""
-    if not np.all(np.isfinite(columns)):
-        return np.full_like(away, _WILD)
-    basis = columns / np.linalg.norm(columns) if columns.shape[1] == 1 else np.linalg.qr(columns)[0]
-    return away - basis @ (basis.conj().T @ away)
+    """Return what deviations, shape (..., N), are beside the best sum of columns, (..., N, m); far off without one."""
+    exists = np.all(np.isfinite(columns), axis=(-2, -1), keepdims=True)
+    columns = np.where(exists, columns, 1.0)
+    single = columns.shape[-1] == 1
+    basis = columns / np.linalg.norm(columns, axis=-2, keepdims=True) if single else np.linalg.qr(columns)[0]
+    sums = np.swapaxes(basis.conj(), -2, -1) @ away[..., None]
+    return np.where(exists[..., 0], away - (basis @ sums)[..., 0], _WILD)
 
 
-def _rates_of(
-    modes: Sequence[Mode], family: Planner, values: Mapping[str, float], likelihood: Likelihood, unit: float
-) -> Rates | None:
+def _rates_of(modes: Sequence[Modes], seen: Evidence) -> Rates | None:
     """Return each mode's rate by itself, where its path is told from the noise."""
-    h, r, error = [], [], []
-    sigma = unit * math.sqrt(likelihood.unit)
-    for curvature, t, y, centre in modes:
-        away = y - centre * family.share(curvature, values)
-        if curvature <= 0 or np.iscomplexobj(y) or np.max(np.abs(away)) < 4 * sigma:
-            continue
-
-        def square(pace: float, t: Array = t, away: Array = away) -> float:
-            column = np.exp(-math.exp(pace) * (t - t[0]))
-            return float(away @ away - (column @ away) ** 2 / (column @ column))
-
-        # The rate of least squares, the amplitude projected out: a grid in ln r, then the valley that it found.
-        middle = -math.log(t[-1] - t[0])
-        grid = np.linspace(middle - 5, middle + 8, 79)
-        at = int(np.clip(np.argmin([square(x) for x in grid]), 1, 77))
-        pace = scipy.optimize.minimize_scalar(square, bounds=(grid[at - 1], grid[at + 1]), method="bounded",
-                                              options={"xatol": 1e-10}).x  # fmt: skip
-        rate = math.exp(pace)
-        column = np.exp(-rate * (t - t[0]))
-        size = float(column @ away / (column @ column))
-        # Its standard error, from the curvature of the squares in amplitude and rate.
-        jacobian = np.stack([column, -size * (t - t[0]) * column], axis=1)
-        spread = np.linalg.pinv(jacobian.T @ jacobian)[1, 1]
-        h.append(curvature)
-        r.append(rate)
-        error.append(sigma * math.sqrt(max(float(spread), 0.0)))
-    return Rates(h, r, error) if h else None
+    found = [np.empty((3, 0))]  # curvatures, rates and their errors
+    values, sigma = seen.values(seen.likelihood.x), seen.unit * math.sqrt(seen.likelihood.unit)
+    for curvature, t, places, centre in modes if seen.family.name != "+rotation" else ():
+        away, since = places - (centre * seen.family.share(curvature, values))[:, None], t - t[0]
+        told = (curvature > 0) & (np.max(np.abs(away), axis=1) >= 4 * sigma)
+        away, each, middle = away[told], np.arange(np.count_nonzero(told)), -math.log(since[-1])
+        # The rate of least squares, the amplitude projected out: a grid in ln r, then finer ones in its valley.
+        low, high = np.full(len(each), middle - 5), np.full(len(each), middle + 8)
+        while np.any(high - low > 1e-10):
+            paces = np.linspace(low, high, 79)
+            columns = np.exp(-np.exp(paces)[..., None] * since)
+            at = np.argmax(np.sum(columns * away, axis=2) ** 2 / np.sum(columns**2, axis=2), axis=0)
+            low, high = paces[np.maximum(at - 1, 0), each], paces[np.minimum(at + 1, 78), each]
+        rates = np.exp((low + high) / 2)
+        column = np.exp(-rates[:, None] * since)
+        size = np.sum(column * away, axis=1) / np.sum(column**2, axis=1)
+        # Their standard errors, from the curvature of the squares in amplitude and rate.
+        jacobian = np.stack([column, -size[:, None] * since * column], axis=2)
+        spread = np.linalg.pinv(np.swapaxes(jacobian, 1, 2) @ jacobian)[:, 1, 1]
+        found.append(np.stack([curvature[told], rates, sigma * np.sqrt(np.maximum(spread, 0.0))]))
+    h, r, error = np.concatenate(found, axis=1)
+    return Rates(h, r, error) if h.size else None
 
 
 def of_curve(curve: Curve, asked: Question) -> Evidence:
@@ -259,13 +266,13 @@ def of_curve(curve: Curve, asked: Question) -> Evidence:
 
     def left(x: Array) -> Array:
         values = family.values(x, scale)
-        deviations = loss - values["A"] * square / 2 + values["B"] * spent
-        return np.asarray((deviations - deviations.mean()) / unit)
+        deviations = loss - values["A"][..., None] * square / 2 + values["B"][..., None] * spent
+        return np.asarray((deviations - deviations.mean(axis=-1, keepdims=True)) / unit)
 
     likelihood = asked.likelihood(scale, left, projected=1)
     # Simpson's rule on every other time is wrong by 16 times as much.
     wrong = (spent[::2] - scipy.integrate.cumulative_simpson(square[::2], x=t[::2], initial=0.0)) / 15
-    blur = family.values(likelihood.x, scale)["B"] * float(np.std(wrong)) * math.sqrt(len(t))
+    blur = float(family.values(likelihood.x, scale)["B"]) * float(np.std(wrong)) * math.sqrt(len(t))
     return Evidence(likelihood, family, scale, unit, floor, lambda x: left(x)[:, None], None, None,
                     lambda x: (t, loss[:, None], (loss - left(x) * unit)[:, None]), blur=blur)  # fmt: skip
 
@@ -296,7 +303,7 @@ def of_extremals(recordings: Sequence[Recording], loss: Loss, asked: Question) -
     if not math.isfinite(best.cost) or best.cost >= _WILD**2:
         raise ValueError("path is far from every extremal that was tried, so that none can be fitted")
     # Other rests stay in question as long as their fit is within the level of the best.
-    cut = best.cost + float(scipy.stats.chi2.ppf(asked.level, 1)) * best.unit
+    cut = best.cost + float(scipy.special.chdtri(1, 1 - asked.level)) * best.unit
     t, places, stakes = recordings[0]
 
     def told(likelihood: Likelihood) -> Evidence:
@@ -318,14 +325,18 @@ def _extremals(parts: Sequence[Extremal], asked: Question, unit: float, begun: A
         return np.append(np.arange(size), size + i * dim + np.arange(dim))
 
     def residual(x: Array) -> Array:
-        gaps = [part.solved(x[own(i)])[0] - part.places for i, part in enumerate(parts)]
+        if x.ndim > 1:
+            return np.stack([residual(each) for each in x])
+        gaps = [part.solved(x[own(i)]) - part.places for i, part in enumerate(parts)]
         deviations = np.concatenate([gap.ravel() for gap in gaps]) / unit
         return np.where(np.isfinite(deviations), deviations, _WILD)
 
     def jacobian(x: Array) -> Array:
+        if x.ndim > 1:
+            return np.stack([jacobian(each) for each in x])
         rows = []
         for i, part in enumerate(parts):
-            derivatives = part.solved(x[own(i)])[1].reshape(-1, size + dim) / unit
+            derivatives = part.slopes(x[own(i)]).reshape(-1, size + dim) / unit
             rows.append(np.zeros((len(derivatives), size + count * dim)))
             rows[-1][:, own(i)] = derivatives
         return np.nan_to_num(np.vstack(rows))
@@ -333,7 +344,7 @@ def _extremals(parts: Sequence[Extremal], asked: Question, unit: float, begun: A
     low, high = family.box(scale)
     firsts = np.concatenate([part.places[0] for part in parts])
     far = 10 * np.max(np.abs(firsts)) + 10 * unit
-    starts = [np.concatenate([[u], begun[1:], np.full(size - 2, 0.1), firsts]) for u in (begun[0], 0.05, 0.6)]
+    starts = np.array([[u, *begun[1:], *np.full(size - 2, 0.1), *firsts] for u in (begun[0], 0.05, 0.6)])
     return Likelihood(
         residual, np.append(low, firsts - far), np.append(high, firsts + far), starts, asked.level,
         asked.noise is not None, asked.held(scale), jacobian,

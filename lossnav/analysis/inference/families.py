@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import scipy
@@ -20,7 +21,7 @@ from lossnav._checks import Array
 from lossnav.problem import drifts
 from lossnav.problem.objective import Objective
 
-Values = Mapping[str, float]
+Values = Mapping[str, Any]  # numbers, or arrays of one shape where many coordinates are asked at once
 _FAR = 12.0  # e-folds from the data's scale at which a logarithmic coordinate ends
 _EDGE = 1e4  # from the data's own scale, beyond which a value is none to count in
 _APART, _FASTEST = 0.25, 130.0  # of swings to begin from, in units of the rate 3/span
@@ -87,54 +88,58 @@ class Planner:
         low, high = zip((0.0, 1.0), (v - _FAR, v + _FAR), *((low, high) for low, high, _ in self.more), strict=True)
         return np.array(low), np.array(high)
 
-    def starts(self, scale: Scale) -> list[Array]:
-        """Return coordinates to begin from."""
+    def starts(self, scale: Scale) -> Array:
+        """Return coordinates to begin from, shape (S, P)."""
         pace = math.log(scale.rate) + np.linspace(-3.0, 3.0, 13)
-        more = (begin for _, _, begin in self.more)
-        return [np.array(x) for x in itertools.product((0.1, 0.5, 0.9), pace, *more)]
+        return _grid((0.1, 0.5, 0.9), pace, *(begin for _, _, begin in self.more))
 
-    def values(self, x: Array, scale: Scale) -> dict[str, float]:
-        """Return the assumptions by name, and A, B, C; of a deadline Q = K(T)/h, too.
+    def values(self, x: Array, scale: Scale) -> dict[str, Any]:
+        """Return what coordinates of shape (..., P) mean: the assumptions, A, B, C, of a deadline Q = K(T)/h, too.
 
         Further coordinates are: for j which part of r(r + γ) at h₀ is decay; q in units of the data's rate; for T 1 −
         what the record fills of the time until then; for c K(T) over v + K(T).
         """
-        u, v, h = float(x[0]), math.exp(x[1]), scale.curvature
-        more = dict(zip(list(self.names)[2:], map(float, x[2:]), strict=False))  # starts may follow
-        left = 1 - more.get("j", 0.0)  # what decay leaves of r(r + γ) for the loss
+        u, v, h = x[..., 0], np.exp(x[..., 1]), scale.curvature
+        more = {name: x[..., i] for i, name in enumerate(self.names) if i > 1}
+        left = 1 - more.get("j", 0 * u)  # what decay leaves of r(r + γ) for the loss
         below = v * ((1 - u) * v + u * scale.rate) * left  # (1 − u)·v(v + γ)
         a, b, c = h * (1 - u) / below, h * u * scale.rate / below, h * (1 - left) / left
-        values = {"gamma": _over(b, a), "a": _over(1.0, a), "A": a, "B": b, "C": c}
+        with np.errstate(divide="ignore"):  # gradient descent has A = 0
+            values: dict[str, Any] = {"gamma": b / a, "a": 1 / a, "A": a, "B": b, "C": c}
         if "j" in more:
-            values["j"] = 2 * c / (b + math.sqrt(b * b + 4 * a * c)) if c else 0.0
+            values["j"] = 2 * c / np.where(c > 0, b + np.sqrt(b * b + 4 * a * c), 1.0)[()]
         if "q" in more:
             values["q"] = more["q"] * scale.rate
         if "T" in more:
-            paid = more["c"] / max(1 - more["c"], 1e-9) * v / h
+            paid = more["c"] / np.maximum(1 - more["c"], 1e-9) * v / h
             horizon = (scale.end - scale.begin) / (1 - more["T"])
             values |= {"T": scale.begin + horizon, "horizon": horizon, "c": paid * a, "Q": paid}
         return values
 
     def rates(self, h: Array, values: Values) -> Array:
-        """Return r for each curvature, shape of h; NaN where there is none."""
-        pull = h + values["C"]
+        """Return r for each curvature, (M,), shape (..., M); NaN where there is none."""
+        a, b, c = (_each(values[name]) for name in "ABC")
+        pull = h + c
         with np.errstate(invalid="ignore", divide="ignore"):
-            rates = 2 * pull / (values["B"] + np.sqrt(values["B"] ** 2 + 4 * values["A"] * pull))
+            rates = 2 * pull / (b + np.sqrt(b**2 + 4 * a * pull))
         return np.where(pull == 0, 0.0, rates)
 
-    def columns(self, h: float, t: Array, values: Values) -> Array:
-        """Return what a mode's path is a sum of, beside where it ends: shape (N, m)."""
+    def columns(self, h: Array, t: Array, values: Values) -> Array:
+        """Return what each mode's path is a sum of, beside where it ends: shape (..., M, N, m)."""
         if "T" in values:
-            return _before_deadline(h, t, values)[:, None]
-        rate = self.rates(np.array([h]), values)[0] - (1j * values["q"] if "q" in values else 0.0)
-        return np.asarray(np.exp(-rate * (t - t[0]))[:, None])
-
-    def share(self, h: float, values: Values) -> complex:
-        """Return where a mode ends, over where its loss is least."""
-        pull: complex = h + values["C"]
+            return _before_deadline(h, t, values)[..., None]
+        rates = self.rates(h, values)
         if "q" in values:
-            pull += values["q"] * (values["q"] * values["A"] - 1j * values["B"])
-        return h / pull if pull else 1.0
+            rates = rates - 1j * _each(values["q"])
+        return np.asarray(np.exp(-rates[..., None] * (t - t[0]))[..., None])
+
+    def share(self, h: Array, values: Values) -> Array:
+        """Return where each mode ends, over where its loss is least, shape (..., M)."""
+        pull = h + _each(values["C"])
+        if "q" in values:
+            q, a, b = (_each(values[name]) for name in "qAB")
+            pull = pull + q * (q * a - 1j * b)
+        return np.where(pull == 0, 1.0, h / np.where(pull == 0, 1.0, pull))
 
     def objective(self, values: Values) -> Objective:
         """Return the problem for which this is optimal, with k = 1."""
@@ -144,15 +149,19 @@ class Planner:
         return Objective(eta=values["a"], gamma=values["gamma"], drift=drift, horizon=horizon, terminal=terminal)
 
 
-def _before_deadline(h: float, t: Array, values: Values) -> Array:
-    """Return the path of a mode until its deadline: over S, x ∝ e^{γt/2}(cosh Ss + paid·sinh Ss), s the time left."""
-    a = max(values["A"], 1e-12)
-    gamma = values["B"] / a
-    rate = math.sqrt(gamma * gamma / 4 + h / a)
-    left = values["T"] - t
-    paid = (values["Q"] * h + gamma / 2) / rate
-    shape = (1 + paid) / 2 + (1 - paid) / 2 * np.exp(-2 * rate * left)
-    return np.asarray(np.exp(-2 * (h / a) / (2 * rate + gamma) * (t - t[0])) * shape / shape[0])
+def _before_deadline(h: Array, t: Array, values: Values) -> Array:
+    """Return the path of each mode until its deadline, shape (..., M, N).
+
+    Over S it is x ∝ e^{γt/2}(cosh Ss + paid·sinh Ss) with the time s that is left.
+    """
+    a = np.maximum(_each(values["A"]), 1e-12)
+    gamma = _each(values["B"]) / a
+    rate = np.sqrt(gamma * gamma / 4 + h / a)
+    left = (_each(values["T"]) - t)[..., None, :]
+    paid = ((_each(values["Q"]) * h + gamma / 2) / rate)[..., None]
+    shape = (1 + paid) / 2 + (1 - paid) / 2 * np.exp(-2 * rate[..., None] * left)
+    slow = -2 * (h / a) / (2 * rate + gamma)
+    return np.asarray(np.exp(slow[..., None] * (t - t[0])) * shape / shape[..., :1])
 
 
 @dataclass(frozen=True)
@@ -167,20 +176,21 @@ class Measured(Planner):
         more = {f"G{i}": "1" for i in range(2, dim + 1)}
         return replace(self, names=_BOTH | more, more=[(-_FAR, _FAR, (0.0,))] * len(more))
 
-    def values(self, x: Array, scale: Scale) -> dict[str, float]:
-        metric = {name: math.exp(at) for name, at in zip(list(self.names)[2:], x[2:], strict=False)}
-        return super().values(x[:2], scale) | metric
+    def values(self, x: Array, scale: Scale) -> dict[str, Any]:
+        metric = {name: np.exp(x[..., i]) for i, name in enumerate(self.names) if i > 1}
+        return super().values(x, scale) | metric
 
     def metric(self, values: Values) -> Array:
-        """Return the diagonal, shape (D,)."""
-        return np.array([1.0, *(values[name] for name in list(self.names)[2:])])
+        """Return the diagonal, shape (..., D)."""
+        more = [values[name] for name in list(self.names)[2:]]
+        return np.stack([np.ones_like(values["A"]), *more], axis=-1)
 
     def fundamental(self, hessian: Array, t: Array, values: Values) -> Array:
-        """Return what maps the first place about the minimum to the others, shape (N, D, D)."""
-        width = self.metric(values) ** -0.5
-        curvature, vectors = np.linalg.eigh(width[:, None] * hessian * width)
-        decay = np.exp(-np.outer(t - t[0], self.rates(curvature, values)))
-        return np.einsum("di,ni,ei->nde", width[:, None] * vectors, decay, vectors / width[:, None])
+        """Return what maps the first place about the minimum to the others, shape (..., N, D, D)."""
+        width = (self.metric(values) ** -0.5)[..., None]
+        curvature, vectors = np.linalg.eigh(width * hessian * np.swapaxes(width, -2, -1))
+        decay = np.exp(-(t - t[0])[:, None] * self.rates(curvature, values)[..., None, :])
+        return np.einsum("...di,...ni,...ei->...nde", width * vectors, decay, vectors / width)
 
     def objective(self, values: Values) -> Objective:
         return replace(super().objective(values), metric=np.diag(self.metric(values)))
@@ -189,10 +199,9 @@ class Measured(Planner):
 class Turning(Planner):
     """A planner in a plane that turns: how fast may be anything that the record resolves."""
 
-    def starts(self, scale: Scale) -> list[Array]:
+    def starts(self, scale: Scale) -> Array:
         pace = math.log(scale.rate) + np.linspace(-2.0, 2.0, 5)
-        turns = (sign * w for w in scale.frequencies for sign in (-1.0, 1.0))
-        return super().starts(scale) + [np.array([0.5, *x]) for x in itertools.product(pace, turns)]
+        return np.concatenate([super().starts(scale), _grid([0.5], pace, np.outer(scale.frequencies, [-1, 1]).ravel())])
 
 
 class Memory(Planner):
@@ -203,27 +212,26 @@ class Memory(Planner):
         gain = 2 * rate - math.log(scale.curvature)
         return np.array([rate - _FAR, gain - 2 * _FAR]), np.array([rate + _FAR, gain + 2 * _FAR])
 
-    def starts(self, scale: Scale) -> list[Array]:
-        rate, pairs = math.log(scale.rate), [(f, s) for f in (-1.0, 1.0, 3.0, 5.0) for s in np.linspace(-2.0, 2.0, 9)]
-        gain = 2 * rate - math.log(scale.curvature)
-        begin = [np.array([rate + f, gain + f + s]) for f, s in pairs]
-        gain = 2 * rate - math.log(scale.stiffest)
-        swinging = itertools.product((-1.0, 0.0, 1.0, 2.5), scale.frequencies)
-        return begin + [np.array([rate + f, gain + 2 * math.log(w)]) for f, w in swinging]
+    def starts(self, scale: Scale) -> Array:
+        rate = math.log(scale.rate)
+        slow = _grid((-1.0, 1.0, 3.0, 5.0), np.linspace(-2.0, 2.0, 9)) @ [[1.0, 1.0], [0.0, 1.0]]
+        swinging = _grid((-1.0, 0.0, 1.0, 2.5), 2 * np.log(scale.frequencies))
+        origins = [[rate, 2 * rate - math.log(curvature)] for curvature in (scale.curvature, scale.stiffest)]
+        return np.concatenate([slow + origins[0], swinging + origins[1]])
 
-    def values(self, x: Array, scale: Scale) -> dict[str, float]:
-        friction, b = math.exp(x[0]), math.exp(x[1])
-        return {"friction": friction, "b": b, "A": -1 / b, "B": friction / b, "C": 0.0}
+    def values(self, x: Array, scale: Scale) -> dict[str, Any]:
+        friction, b = np.exp(x[..., 0]), np.exp(x[..., 1])
+        return {"friction": friction, "b": b, "A": -1 / b, "B": friction / b, "C": 0.0 * b}
 
-    def columns(self, h: float, t: Array, values: Values) -> Array:
-        """Return both of a mode's motions, which begins with any velocity."""
-        half = values["friction"] / 2
-        root = np.sqrt(complex(half * half - values["b"] * h))
+    def columns(self, h: Array, t: Array, values: Values) -> Array:
+        """Return both motions of each mode, which begins with any velocity."""
+        half = _each(values["friction"])[..., None] / 2
+        root = np.sqrt(half * half - (_each(values["b"]) * h)[..., None] + 0j)
         since = t - t[0]
         slow, fast = np.exp((root - half) * since), np.exp((-root - half) * since)
         near = since * np.exp(-half * since)
-        spread = np.where(abs(root) * since > 1e-6, (slow - fast) / (2 * root if root else 1.0), near)
-        return np.asarray(np.stack([(slow + fast).real / 2, spread.real], axis=1))
+        spread = np.where(abs(root) * since > 1e-6, (slow - fast) / np.where(root == 0, 1.0, 2 * root), near)
+        return np.asarray(np.stack([(slow + fast).real / 2, spread.real], axis=-1))
 
 
 class Hyperbolic(Planner):
@@ -236,40 +244,48 @@ class Hyperbolic(Planner):
         v = math.log(scale.rate)
         return np.array([v - _FAR, v - _FAR]), np.array([v + _FAR, v + _FAR])
 
-    def starts(self, scale: Scale) -> list[Array]:
-        return [np.array([math.log(scale.rate) + s, x[1]]) for x in super().starts(scale)[:13] for s in (-1.0, 1.0)]
+    def starts(self, scale: Scale) -> Array:
+        rate = math.log(scale.rate)
+        return rate + _grid((-1.0, 1.0), np.linspace(-3.0, 3.0, 13))
 
-    def values(self, x: Array, scale: Scale) -> dict[str, float]:
-        alpha, v = math.exp(x[0]), math.exp(x[1])
-        gain = float(v / _laplace(np.array([2 * v]), alpha)[0] - v * v)
-        return {"alpha": alpha, "a": gain / scale.curvature, "C": 0.0}  # there is no drift
+    def values(self, x: Array, scale: Scale) -> dict[str, Any]:
+        alpha, v = np.exp(x[..., 0]), np.exp(x[..., 1])
+        gain = v / _laplace(2 * v, alpha) - v * v
+        return {"alpha": alpha, "a": gain / scale.curvature, "C": 0.0 * v}  # there is no drift
 
     def rates(self, h: Array, values: Values) -> Array:
-        pull = values["a"] * h
+        pull, alpha = _each(values["a"]) * h, _each(values["alpha"])
         r = np.sqrt(pull)  # without a discount
         for _ in range(12):  # Newton's method for ln ah over ln r, whose slope is from 1 to 2
-            transform = _laplace(2 * r, values["alpha"])
+            transform = _laplace(2 * r, alpha)
             ah_at_r = r / transform - r * r
-            derivative = 1 / transform - 2 * r * (transform - 0.5 / r) / (values["alpha"] * transform**2) - 2 * r
+            derivative = 1 / transform - 2 * r * (transform - 0.5 / r) / (alpha * transform**2) - 2 * r
             r = r * np.exp(np.log(pull / ah_at_r) * ah_at_r / (r * derivative))
         return np.asarray(r)
 
 
-def _laplace(s: Array, alpha: float) -> Array:
+def _laplace(s: Array, alpha: Array) -> Array:
     """Return ∫e^{−st}/(1 + αt)dt = e^x E₁(x)/α at x = s/α."""
     x = s / alpha
-    series = sum((-1) ** n * math.factorial(n) / np.maximum(x, 40.0) ** (n + 1) for n in range(12))
-    near = np.exp(np.minimum(x, 40.0)) * scipy.special.exp1(np.minimum(x, 40.0))
-    return np.asarray(np.where(x < 40, near, series) / alpha)
+    far, near = 1 / np.maximum(x, 40.0), np.minimum(x, 40.0)
+    series = far * np.polyval(_SERIES, far)
+    return np.asarray(np.where(x < 40, np.exp(near) * scipy.special.exp1(near), series) / alpha)[()]
 
 
-def _over(top: float, bottom: float) -> float:
-    return top / bottom if bottom > 0 else math.inf
+def _each(value: Array | float) -> Array:
+    """Return a value of each coordinates as one for every mode, shape (..., 1)."""
+    return np.asarray(value)[..., None]
+
+
+def _grid(*axes: Iterable[float]) -> Array:
+    """Return all combinations, shape (S, P)."""
+    return np.array(list(itertools.product(*axes))).reshape(-1, len(axes))
 
 
 _BOTH = {"gamma": "1/T", "a": "u²/ℓT²"}
 _TURNS = (-1e3, 1e3, (-3.0, -1.0, -0.3, 0.3, 1.0, 3.0))
 _ENDS = ((0.0, 0.99, (0.01, 0.2, 0.6)), (0.0, 1.0, (0.0, 0.5)))
+_SERIES = [(-1.0) ** n * math.factorial(n) for n in reversed(range(12))]  # of xe^xE₁(x) in 1/x, for large x
 _LAPLACE = "r/(r² + a h) is the Laplace transform of 1/(1 + αt) at 2r"
 _EVERY = (
     Planner("planner", _BOTH, "r (r + γ) = a h", motion="θ̈ = γθ̇ + a∇L"),
@@ -313,16 +329,16 @@ class Quantity:
         own = {"1/T": rate, "u²/ℓT²": rate**2 / scale.curvature, "T": 1 / rate, "1": 1.0}[family.names[name]]
         return cls(family, name, scale, size if own / _EDGE < size < own * _EDGE else own)
 
-    def __call__(self, x: Array) -> float:
-        """Return the place that coordinates have."""
+    def __call__(self, x: Array) -> Array:
+        """Return the places that coordinates have, shape (...,)."""
         return self.place(self.family.values(x, self.scale)[self.name])
 
-    def place(self, value: float) -> float:
-        """Return where a value lies; a deadline is after the record, and q has either sign."""
+    def place(self, value: Array | float) -> Array:
+        """Return where values lie; a deadline is after the record, and q has either sign."""
         if self.name == "q":
             return place_on_the_line(value, self.typical)
-        above = value - self._base
-        return 1.0 if above > _OUT * self.typical else above / (above + self.typical)
+        above, out = np.asarray(value - self._base), _OUT * self.typical
+        return np.where(above > out, 1.0, np.minimum(above, out) / (np.minimum(above, out) + self.typical))[()]
 
     def value(self, place: float) -> float:
         """Return what lies at a place."""
@@ -335,9 +351,9 @@ class Quantity:
         return self.scale.end if self.name == "T" else 0.0
 
 
-def place_on_the_line(value: float, typical: float) -> float:
-    """Return where a value of either sign lies between −∞, 0, and ∞, 1; 0 is half-way, a typical one three quarters."""
-    return 0.5 + math.atan(value / typical) / math.pi
+def place_on_the_line(value: Array | float, typical: float) -> Array:
+    """Return where values of either sign lie between −∞, 0, and ∞, 1; 0 is half-way, a typical one three quarters."""
+    return np.asarray(0.5 + np.arctan(value / typical) / math.pi)[()]
 
 
 def value_on_the_line(place: float, typical: float) -> float:

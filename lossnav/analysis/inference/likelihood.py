@@ -8,7 +8,7 @@ An interval is that of the profile likelihood: a value is excluded if the best f
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -16,8 +16,8 @@ import scipy
 
 from lossnav._checks import Array
 
-Residual = Callable[[Array], Array]  # from coordinates, shape (P,), to deviations in units of the noise, shape (n,)
-Quantity = Callable[[Array], float]  # from coordinates to a place in [0, 1], whose ends are the quantity's edges
+Residual = Callable[[Array], Array]  # from coordinates, shape (..., P), to deviations in units of the noise, (..., n)
+Quantity = Callable[[Array], Array]  # from coordinates to places in [0, 1], whose ends are the quantity's edges
 
 _BASINS = 6  # in which a fit may be looked for, if one is not good
 RANK = 1e-7  # singular values below this share, of columns of length 1, are rounding of central differences
@@ -28,12 +28,12 @@ class Likelihood:
     """Deviations as a function of coordinates in a box, and the best fit.
 
     Args:
-        residual: deviations, shape (n,); in units of the noise if that is known.
+        residual: deviations, shape (..., n), of many coordinates at once; in units of the noise if that is known.
         low, high: the box, shape (P,).
-        starts: where to begin, each of shape (P,).
+        starts: where to begin, shape (S, P).
         level: of the intervals.
         noisy: whether deviations are in units of a known noise.
-        held: what has to be 0 because it is known, shape (K,).
+        held: what has to be 0 because it is known, shape (..., K).
         jacobian: derivatives of deviations; None takes central differences.
         projected: how many more parameters were fitted on the way, as amplitudes.
     """
@@ -41,7 +41,7 @@ class Likelihood:
     residual: Residual
     low: Array
     high: Array
-    starts: Sequence[Array]
+    starts: Array
     level: float
     noisy: bool
     held: Residual
@@ -50,97 +50,108 @@ class Likelihood:
     x: Array = field(init=False)
     cost: float = field(init=False)
     count: int = field(init=False)  # of deviations
+    near: list[tuple[float, Array]] = field(default_factory=list)  # places of a quantity, and what fits best there
     anew: list[tuple[float, ...]] = field(init=False)  # the best further coordinates to begin from
 
     def __post_init__(self) -> None:
-        begin = [self._to(x, self.held) for x in self.starts]
-        ranked = sorted((_square(self.residual(x)), i) for i, x in enumerate(begin) if np.all(np.isfinite(x)))
-        if not ranked:
+        self.count = self.residual(self.starts[0]).size
+        begin = self._to(self.starts, self.held)
+        costs, _ = self._costs(begin)
+        ranked = np.argsort(costs, kind="stable")[: np.count_nonzero(np.isfinite(costs))]
+        if not len(ranked):
             raise ValueError("known has values at or beyond an edge of the family: no member of it has them")
-        fits = [self.fit(begin[i], self.held) for _, i in ranked[:3]]
-        self.anew = list(dict.fromkeys(tuple(self.starts[i][2:]) for _, i in ranked))[:_BASINS]
-        self.x, self.cost = min(fits, key=lambda pair: pair[1])
-        self.count = len(self.residual(self.x))
-        self.near = [self.x]
+        basins: dict[tuple[float, ...], int] = {}
+        for i in ranked:
+            basins.setdefault(tuple(self.starts[i][2:]), int(i))
+        self.anew = list(basins)[:_BASINS]
+        # The three best starts, each by itself, and those of other further coordinates side by side.
+        tried = [[i] for i in ranked[:3]] + [[basins[more] for more in self.anew if basins[more] not in ranked[:3]]]
+        self.x, self.cost = min((self.fit(begin[each], self.held) for each in tried if each), key=lambda fit: fit[1])
 
-    def fit(self, start: Array, held: Residual, enough: float = 0.0) -> tuple[Array, float]:
-        """Return the best coordinates from a start with ``held`` = 0, and the sum of squares there.
+    def fit(self, starts: Array, held: Residual, enough: float = 0.0) -> tuple[Array, float]:
+        """Return the best coordinates with ``held`` = 0 found from starts, (S, P), and the sum of squares there.
 
-        Levenberg's steps are made in the tangent space of what is held, and led back to it by Newton's method. It ends
-        when a step hopes to gain less than ``enough``, or rounding.
+        Levenberg's steps are made in the tangent space of what is held, and led back to it by Newton's method, from all
+        starts side by side. One ends when its step hopes to gain less than ``enough``, or rounding.
         """
-        x = self._to(start, held)
-        if not np.all(np.isfinite(x)):
-            return x, math.inf
-        deviations = self.residual(x)
-        cost, damping = _square(deviations), 1e-3
-        for _ in range(80 if math.isfinite(cost) else 0):
-            jacobian, ways = self.slopes(x), self._ways(held, x)
-            # Coordinates at a bound that the gradient pushes against are held, too.
-            gradient = ways @ (ways.T @ (jacobian.T @ deviations))
-            bound = ((x <= self.low) & (gradient > 0)) | ((x >= self.high) & (gradient < 0))
-            if bound.any():
-                ways = self._ways(lambda y, b=bound: np.append(held(y), y[b]), x)  # type: ignore[misc]
-            tangent = jacobian @ ways
-            # Levenberg's step in columns of length one; a step that does not pay is damped more.
-            size = np.linalg.norm(tangent, axis=0)
-            if not size.any():
+        x = self._to(starts, held)
+        (costs, deviations), damping = self._costs(x), np.full(len(x), 1e-3)
+        going = np.isfinite(costs)
+        for _ in range(80):
+            at = np.flatnonzero(going)
+            if not len(at):
                 break
-            size = np.maximum(size, 1e-12 * np.max(size))
+            here, jacobian, (_, fixed) = x[at], self.slopes(x[at]), self._linear(held, x[at])
+            wall, bound = here, np.zeros(here.shape, dtype=bool)
             while True:
-                rows = np.vstack([tangent / size, math.sqrt(damping) * np.eye(len(size))])
-                move = np.linalg.lstsq(rows, np.append(-deviations, np.zeros(len(size))), rcond=None)[0] / size
-                if not cost - _square(deviations + tangent @ move) > max(1e-14 * cost, enough) or damping > 1e12:
-                    return x, cost
-                new = self._to(x + ways @ move, held)
-                if np.all(np.isfinite(new)):
-                    tried = self.residual(new)
-                    if _square(tried) < cost:
-                        break
-                damping *= 10
-            x, deviations, cost, damping = new, tried, _square(tried), max(damping / 30, 1e-14)
-        return x, cost
+                move, hoped, forced = _step(deviations[at], jacobian, fixed, bound, wall - here, damping[at, None])
+                # What would leave the box is led to its wall, and the others take their step anew.
+                ahead = np.clip(here + move, self.low, self.high)
+                beyond = (ahead != here + move) & ~bound
+                if not np.any(beyond):
+                    break
+                wall, bound = np.where(beyond, ahead, wall), bound | beyond
+            going[at] = ((hoped > np.maximum(1e-14 * costs[at], enough)) | (forced < 0)) & (damping[at] <= 1e12)
+            at, still = at[going[at]], going[at]
+            if len(at):
+                new = self._to(np.where(bound, wall, ahead)[still], held, bound[still])
+                tried, missed = self._costs(new)
+                better = tried < costs[at]
+                x[at[better]], costs[at[better]], deviations[at[better]] = new[better], tried[better], missed[better]
+                damping[at] = np.where(better, np.maximum(damping[at] / 30, 1e-14), damping[at] * 10)
+        best = int(np.argmin(costs))
+        return x[best], float(costs[best])
 
-    def _to(self, x: Array, held: Residual) -> Array:
-        """Return coordinates near by in the box at which what is held is 0."""
-        x = np.clip(x, self.low, self.high)
+    def _costs(self, x: Array) -> tuple[Array, Array]:
+        """Return sums of squares, shape (S,), infinite where coordinates, (S, P), are NaN; and deviations, (S, n)."""
+        deviations, finite = np.full((len(x), self.count), np.inf), np.all(np.isfinite(x), axis=-1)
+        if np.any(finite):
+            deviations[finite] = self.residual(x[finite])
+        costs = np.sum(deviations**2, axis=-1)
+        return np.where(np.isfinite(costs), costs, np.inf), deviations
+
+    def _to(self, x: Array, held: Residual, bound: Array | bool = False) -> Array:
+        """Return coordinates near by in the box at which what is held is 0, shape (S, P); NaN where there are none.
+
+        Those that are ``bound`` stay.
+        """
+        x, last = np.clip(x, self.low, self.high), np.full(len(x), np.inf)
         for _ in range(30):
-            away = held(x)
-            if not len(away) or np.max(np.abs(away)) < 1e-14:
+            away, derivatives = self._linear(held, x)
+            exists = np.all(np.isfinite(derivatives), axis=(-2, -1))  # a quantity may not exist everywhere
+            size = np.max(np.abs(away), axis=-1, initial=0.0)
+            going, last = exists & (size >= 1e-14) & ((size < last) | (size > 1e-9)), size
+            x[~exists] = np.nan
+            if not np.any(going):
                 return x
-            derivatives = self._differences(held, x)
-            if not np.all(np.isfinite(derivatives)):  # a quantity may not exist everywhere
-                return np.full_like(x, np.nan)
-            move = -np.linalg.pinv(derivatives) @ away
+            kept = np.broadcast_to(bound, x.shape)[going]
+            derivatives, goal, here = np.where(kept[:, None, :], 0.0, derivatives[going]), -away[going], x[going]
+            move = _shortest(derivatives, goal)
             # A coordinate at a bound cannot go on: the others have to.
-            derivatives[:, ((x <= self.low) & (move < 0)) | ((x >= self.high) & (move > 0))] = 0.0
-            x = np.clip(x - np.linalg.pinv(derivatives) @ away, self.low, self.high)
-        return x if np.max(np.abs(away)) < 1e-9 else np.full_like(x, np.nan)
-
-    def _ways(self, held: Residual, x: Array) -> Array:
-        """Return directions in which what is held does not change, each a column of length 1."""
-        if not len(held(x)):
-            return np.eye(len(x))
-        return np.asarray(scipy.linalg.null_space(self._differences(held, x), rcond=1e-9))
+            stuck = ((here <= self.low) & (move < 0)) | ((here >= self.high) & (move > 0))
+            if np.any(stuck):
+                move = _shortest(np.where(stuck[:, None, :], 0.0, derivatives), goal)
+            x[going] = np.clip(here + move, self.low, self.high)
+            if np.array_equal(x[going], here):
+                break
+        x[np.any(np.abs(held(x)) >= 1e-9, axis=-1)] = np.nan
+        return x
 
     def slopes(self, x: Array) -> Array:
-        """Return the derivatives of deviations, shape (n, P)."""
-        return self.jacobian(x) if self.jacobian is not None else self._differences(self.residual, x)
+        """Return the derivatives of deviations, shape (..., n, P)."""
+        return self.jacobian(x) if self.jacobian is not None else self._linear(self.residual, x)[1]
 
-    def _differences(self, function: Residual, x: Array) -> Array:
-        """Return central differences that stay in the box."""
-        columns = []
-        for i in range(len(x)):
-            step = np.zeros(len(x))
-            step[i] = 1e-5
-            up, down = np.minimum(x + step, self.high), np.maximum(x - step, self.low)
-            columns.append((function(up) - function(down)) / (up - down)[i])
-        return np.stack(columns, axis=1)
+    def _linear(self, function: Residual, x: Array) -> tuple[Array, Array]:
+        """Return values, shape (..., n), and central differences that stay in the box, (..., n, P)."""
+        step, middle = 1e-5 * np.eye(x.shape[-1]), x[..., None, :]
+        up, down = np.minimum(middle + step, self.high), np.maximum(middle - step, self.low)
+        found = function(np.concatenate([up, down, middle], axis=-2))
+        above, below = found[..., : len(step), :], found[..., len(step) : -1, :]
+        return found[..., -1, :], np.swapaxes((above - below) / np.sum(up - down, axis=-1)[..., None], -2, -1)
 
     def blind(self, x: Array, quantity: Quantity) -> bool:
         """Say whether a quantity changes along a direction in which the record does not: rank before estimate."""
-        ways = self._ways(self.held, x)
-        jacobian = self.slopes(x) @ ways
+        jacobian, gradient = self._told(x, quantity)
         size = np.linalg.norm(jacobian, axis=0)
         jacobian[:, size < RANK * np.max(size)] = 0.0
         size = np.maximum(size, RANK * np.max(size))
@@ -148,9 +159,14 @@ class Likelihood:
         unseen = rows[np.append(values, np.zeros(len(rows) - len(values))) <= RANK] / size
         if not len(unseen):
             return False
-        gradient = self._differences(lambda y: np.array([quantity(y)]), x)[0] @ ways
         unseen /= np.linalg.norm(unseen, axis=1)[:, None]
         return bool(np.max(np.abs(unseen @ gradient)) > 1e-4 * np.linalg.norm(gradient))
+
+    def _told(self, x: Array, quantity: Quantity) -> tuple[Array, Array]:
+        """Return the derivatives of deviations and of a quantity along ways on which what is held does not change."""
+        ways = _null(np.vstack([self._linear(self.held, x)[1], np.zeros((len(x), len(x)))]))
+        ways = ways[:, np.any(ways, axis=0)]
+        return self.slopes(x) @ ways, self._linear(lambda y: quantity(y)[..., None], x)[1][0] @ ways
 
     @property
     def spare(self) -> int:
@@ -170,29 +186,38 @@ class Likelihood:
     def along(self, quantity: Quantity, place: float, enough: float = math.inf) -> tuple[Array, float]:
         """Return the best coordinates with a quantity at a place, and how much worse they fit, in units of the noise.
 
-        Where that is more than ``enough``, another basin may hold a better fit: further coordinates begin anew. Of all
-        that were tried only the best is remembered: the next place is to begin in its basin.
+        It begins from the nearest of the places that were tried, or on the line through the two nearest, whichever fits
+        better. Where the loss is more than ``enough``, another basin may hold a better fit: further coordinates begin
+        anew. Of all that were tried only the best is remembered: the next place is to begin in its basin.
         """
-        nearest = min(self.near, key=lambda x: abs(quantity(x) - place))
-        anew = [np.append(nearest[:2], more) for more in self.anew if more]
-        best, worse = nearest, math.inf
-        for start in (nearest, *anew):
-            x, cost = self.fit(start, lambda x: np.append(self.held(x), quantity(x) - place), 1e-4 * self.unit)
+        (here, x), *others = sorted(
+            [(float(quantity(self.x)), self.x), *self.near], key=lambda point: abs(point[0] - place)
+        )
+        ahead = [x + (place - here) / (there - here) * (y - x) for there, y in others if there != here][:1]
+        anew = [np.append(x[:2], more) for more in self.anew if more]
+        best, worse = x, math.inf
+
+        def held(x: Array) -> Array:
+            return np.concatenate([self.held(x), (quantity(x) - place)[..., None]], axis=-1)
+
+        begin = self._to(np.stack([x, *ahead]), held)
+        for starts in (begin[[np.argmin(self._costs(begin)[0])]], np.array(anew).reshape(-1, len(x))):
+            found, cost = self.fit(starts, held, 1e-4 * self.unit)
             if (lost := max(cost - self.cost, 0.0) / self.unit) < worse:
-                best, worse = x, lost
-            if worse <= enough:
+                best, worse = found, lost
+            if worse <= enough or not anew:
                 break
         if math.isfinite(worse):
-            self.near.append(best)
+            self.near.append((place, best))
         return best, worse
 
     def interval(self, quantity: Quantity) -> tuple[float, float]:
         """Return the places between which a quantity is not excluded; 0 and 1 are its edges."""
-        self.near = [self.x]
+        self.near = []
         if self.noisy:
-            cut, half = (float(scipy.stats.chi2.ppf(p, 1)) for p in (self.level, 2 * self.level - 1))
+            cut, half = (float(scipy.special.chdtri(1, 1 - p)) for p in (self.level, 2 * self.level - 1))
         else:
-            cut, half = (float(scipy.stats.f.ppf(p, 1, self.spare)) for p in (self.level, 2 * self.level - 1))
+            cut, half = (float(scipy.special.fdtri(1, self.spare, p)) for p in (self.level, 2 * self.level - 1))
         return self._end(quantity, 0.0, cut, half), self._end(quantity, 1.0, cut, half)
 
     def _end(self, quantity: Quantity, edge: float, cut: float, half: float) -> float:
@@ -200,7 +225,7 @@ class Likelihood:
 
         √ of what a fit loses is nearly straight.
         """
-        near = here = quantity(self.x)
+        near = here = float(quantity(self.x))
         step, goal = self._width(quantity) * math.sqrt(cut), math.sqrt(cut)
 
         lost: dict[float, float] = {here: 0.0}
@@ -227,21 +252,53 @@ class Likelihood:
             near, step = far, 1.6 * step
         if near == edge:
             return edge
+
         # Between the last two steps there is the place where it has lost just enough.
-        width = abs(far - here)
-        short = lambda place: math.sqrt(loses(place, goal**2)) - goal  # noqa: E731
-        return float(scipy.optimize.brentq(short, near, far, xtol=max(1e-4 * width, 1e-15), rtol=1e-14))
+        def short(place: float) -> float:
+            missing = math.sqrt(loses(place, goal**2)) - goal
+            return 0.0 if abs(missing) < 1e-4 * goal else missing
+
+        return float(scipy.optimize.brentq(short, near, far, xtol=max(1e-4 * abs(far - here), 1e-15), rtol=1e-14))
 
     def _width(self, quantity: Quantity) -> float:
         """Return the standard deviation of a quantity's place, as the curvature at the best fit has it."""
-        ways = self._ways(self.held, self.x)
-        jacobian = self.slopes(self.x) @ ways
+        jacobian, gradient = self._told(self.x, quantity)
         size = np.maximum(np.linalg.norm(jacobian, axis=0), 1e-300)
-        gradient = self._differences(lambda y: np.array([quantity(y)]), self.x)[0] @ ways / size
         inverse = np.linalg.pinv(jacobian / size, rcond=1e-9)
-        return float(np.clip(math.sqrt(self.unit) * np.linalg.norm(gradient @ inverse), 1e-14, 0.3))
+        return float(np.clip(math.sqrt(self.unit) * np.linalg.norm(gradient / size @ inverse), 1e-14, 0.3))
 
 
-def _square(deviations: Array) -> float:
-    total = float(deviations @ deviations)
-    return total if math.isfinite(total) else math.inf
+def _step(deviations: Array, jacobian: Array, fixed: Array, bound: Array, goal: Array, damping: Array
+          ) -> tuple[Array, Array, Array]:  # fmt: skip
+    """Return Levenberg's step, (S, P), on which rows of ``fixed`` do not change and ``bound`` coordinates reach a goal.
+
+    With it what the sum of squares should fall by, and what of that is the way to the goal; each (S,).
+    """
+    held, aims = np.concatenate([fixed, np.eye(goal.shape[1]) * bound[:, None, :]], axis=1), np.zeros(fixed.shape[:2])
+    begin = _shortest(held, np.concatenate([aims, goal], axis=1)) if np.any(goal) else np.zeros_like(goal)
+    ways, change = _null(held), (jacobian @ begin[..., None])[..., 0]
+    forced = -np.sum((2 * deviations + change) * change, axis=1)
+    # In columns of length one, by their singular values.
+    tangent = jacobian @ ways
+    size = np.linalg.norm(tangent, axis=1)
+    size = np.maximum(size, 1e-12 * np.max(size, axis=1, keepdims=True) + 1e-300)
+    basis, values, rows = np.linalg.svd(tangent / size[:, None, :], full_matrices=False)
+    pull = -(np.swapaxes(basis, 1, 2) @ (deviations + change)[..., None])[..., 0]
+    left = damping / (values**2 + damping)  # what the step leaves of each pull
+    step = (np.swapaxes(rows, 1, 2) @ (values * pull / (values**2 + damping))[..., None])[..., 0] / size
+    return begin + (ways @ step[..., None])[..., 0], forced + np.sum(pull**2 * (1 - left**2), axis=1), forced
+
+
+def _null(rows: Array) -> Array:
+    """Return directions, each a column, in which rows, shape (..., K, P) with K >= P, do not change.
+
+    Columns have length 1; those of the other directions are 0.
+    """
+    _, values, directions = np.linalg.svd(rows, full_matrices=False)
+    free = values <= 1e-9 * np.max(values, axis=-1, keepdims=True)
+    return np.asarray(np.swapaxes(directions, -2, -1) * free[..., None, :])
+
+
+def _shortest(rows: Array, goal: Array) -> Array:
+    """Return the shortest moves by which rows change so much, shape (S, P)."""
+    return np.asarray((np.linalg.pinv(rows) @ goal[..., None])[..., 0])

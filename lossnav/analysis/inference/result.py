@@ -160,49 +160,35 @@ class Inference(Shown):
             if self.loss is None:
                 raise ValueError("start is given, but the record has no loss")
             begin = _checks.array("start", start, shape=(self.loss.dim,))
-            return self._spread(lambda values: self._velocity(begin, values))
+            return _spread(self.again(), lambda values: self._velocity(begin, values))
         if self.rates is None:
             raise ValueError(f"{next(iter(arguments))} is given, but no single modes were seen")
         name, number = next((name, _checks.positive(name, value)) for name, value in arguments.items())
-        return self._spread(lambda values: self._mode(name, number, values))
-
-    def _spread(self, predicted: Callable[[Values], Array]) -> Array:
-        """Return the ends of the profile intervals of what is predicted, shape (2, M)."""
-        assert self.again is not None
-        seen = self.again()
-        best = predicted(seen.family.values(seen.likelihood.x, seen.scale))
-        if not np.all(np.isfinite(best)):
-            raise ValueError("at these stakes a mode swings, so that it has no rate")
-
-        def ends(index: int) -> list[float]:
-            size = abs(float(best[index])) or 1.0
-
-            def place(x: Array) -> float:
-                return place_on_the_line(float(predicted(seen.family.values(x, seen.scale))[index]), size)
-
-            return [value_on_the_line(end, size) for end in seen.likelihood.interval(place)]
-
-        return np.transpose([ends(index) for index in range(len(best))])
+        return _spread(self.again(), lambda values: self._mode(name, number, values))
 
     def _velocity(self, start: Array, values: Values) -> Array:
-        """Return the velocity at a place; without a finite a it is gradient descent's."""
+        """Return the velocity at a place, (..., D); without a finite a it is gradient descent's."""
         assert self.law is not None and self.loss is not None
+        if np.ndim(values["a"]):
+            return np.stack([self._velocity(start, dict(zip(values, each, strict=True)))
+                             for each in zip(*values.values(), strict=True)])  # fmt: skip
         if math.isfinite(values["a"]):
             return optimal_velocity(self.law.objective(values), self.loss, start)
         return -self.loss.gradient(start) / values["B"]
 
     def _mode(self, name: str, number: float, values: Values) -> Array:
+        """Return what is predicted of each mode, shape (..., M)."""
         assert self.law is not None and self.rates is not None
         h = np.asarray(self.rates.h)
         if name == "stakes":
             return np.asarray(self.law.rates(number * h, values))
-        r, gamma = self.law.rates(h, values), values["gamma"]
-        if math.isinf(gamma):  # gradient descent sees neither what is announced nor a deadline
-            return np.zeros_like(r) if name == "announced" else r
+        r, gamma = self.law.rates(h, values), values["gamma"][..., None]
         faded = np.exp(-(2 * r + gamma) * number)
         if name == "announced":
             return np.asarray(r / (r + (r + gamma + r * faded) / (1 - faded)))
-        return np.asarray(r * (r + gamma) * (1 - faded) / (r + gamma + r * faded))
+        with np.errstate(invalid="ignore"):
+            gains = r * (r + gamma) * (1 - faded) / (r + gamma + r * faded)
+        return np.where(np.isinf(gamma), r, gains)  # gradient descent sees no deadline
 
     def compare(self) -> list[dict[str, Any]]:
         """Return the families that were asked, best BIC first: family, logL, parameters, bic, p_value, refuted."""
@@ -230,3 +216,20 @@ class Inference(Shown):
         parts += [f"{', '.join(unclear.names)} not identified: {unclear.relation}" for unclear in self.unidentified]
         parts += [f"refuted: {self.fit.because}"] if self.fit.refuted else []
         return f"Inference({self.family}: {'; '.join(parts)})"
+
+
+def _spread(seen: Any, predicted: Callable[[Values], Array]) -> Array:
+    """Return the ends of the profile intervals of what is predicted, shape (2, M)."""
+    best = predicted(seen.family.values(seen.likelihood.x, seen.scale))
+    if not np.all(np.isfinite(best)):
+        raise ValueError("at these stakes a mode swings, so that it has no rate")
+
+    def ends(index: int) -> list[float]:
+        size = abs(float(best[index])) or 1.0
+
+        def place(x: Array) -> Array:
+            return place_on_the_line(predicted(seen.family.values(x, seen.scale))[..., index], size)
+
+        return [value_on_the_line(end, size) for end in seen.likelihood.interval(place)]
+
+    return np.transpose([ends(index) for index in range(len(best))])

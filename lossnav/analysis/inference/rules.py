@@ -8,6 +8,7 @@ same with a schedule.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Mapping
 from dataclasses import replace
@@ -143,13 +144,6 @@ def _scheduled(theta: Array, g: Array, moved: Array, exact: float, rank: float) 
     return None
 
 
-def _sums(g: Array, beta: float) -> tuple[Array, Array]:
-    """Return Σβ^s g_{t−s}, shape (N, D), and the same of 1, shape (N, 1)."""
-    total = scipy.signal.lfilter([1.0], [1.0, -beta], g, axis=0)
-    count = scipy.signal.lfilter([1.0], [1.0, -beta], np.ones((len(g), 1)), axis=0)
-    return total, count
-
-
 def _averaged(theta: Array, g: Array, moved: Array, exact: float, rank: float) -> Reading | None:
     """Read a step as an average of gradients over a power of an average of their squares."""
     if not np.any(g):
@@ -161,17 +155,17 @@ def _averaged(theta: Array, g: Array, moved: Array, exact: float, rank: float) -
         # On some entries from several starts, with and without bias corrections; the best goes on on all of them.
         searches: list[tuple[float, Array, bool]] = []
         for start in _AVERAGES:
-            searches += [_search(theta[:, some], g[:, some], moved[:, some], start, corrected, each)
+            begin = np.array([*np.clip(start, 1e-6, 1 - 1e-6), 0.5, math.log(1e-8)])
+            searches += [(*_fit(theta[:, some], g[:, some], moved[:, some], begin, corrected, each), corrected)
                          for corrected in (True, False)]  # fmt: skip
             if min(searches, key=lambda search: search[0])[0] <= _FOUND:
                 break
         _, x, corrected = min(searches, key=lambda search: search[0])
-        x = _fit(theta, g, moved, x, corrected, each)
+        residual, x = _fit(theta, g, moved, x, corrected, each)
         forgetful = np.append(x[:2] < 1e-3, [False, False])
         if forgetful.any():  # a bound is reached slowly
-            x = _fit(theta, g, moved, np.where(forgetful, 0.0, x), corrected, each)
-        deviations, rates, decay = _project(theta, g, moved, x, corrected, each)
-        residual = float(np.linalg.norm(deviations))
+            residual, x = _fit(theta, g, moved, np.where(forgetful, 0.0, x), corrected, each)
+        _, _, rates, decay = _project(theta, g, moved, x, corrected, each)
         least = min(least, residual)
         if residual <= max(exact, _SEARCHED):
             break
@@ -203,14 +197,8 @@ def _name(b1: float, b2: float, corrected: bool) -> str:
     return "Adam" + ("" if corrected else ", not corrected")
 
 
-def _search(theta: Array, g: Array, moved: Array, start: tuple[float, float], corrected: bool, each: bool
-            ) -> tuple[float, Array, bool]:  # fmt: skip
-    x = _fit(theta, g, moved, np.array([*np.clip(start, 1e-6, 1 - 1e-6), 0.5, math.log(1e-8)]), corrected, each)
-    return float(np.linalg.norm(_project(theta, g, moved, x, corrected, each)[0])), x, corrected
-
-
-def _fit(theta: Array, g: Array, moved: Array, x: Array, corrected: bool, each: bool) -> Array:
-    """Return the averages' two factors, p and ln ε of the least deviation near x; a factor 0 is kept."""
+def _fit(theta: Array, g: Array, moved: Array, x: Array, corrected: bool, each: bool) -> tuple[float, Array]:
+    """Return the least deviation near x, and the averages' two factors, p and ln ε there; a factor 0 is kept."""
     free = x != 0.0
     low, high = (np.array(end)[free] for end in _BOX)
 
@@ -219,24 +207,20 @@ def _fit(theta: Array, g: Array, moved: Array, x: Array, corrected: bool, each: 
         full[free] = y
         return full
 
+    @functools.lru_cache(maxsize=2)
+    def at(y: bytes) -> tuple[Array, Array]:
+        deviations, slopes, _, _ = _project(theta, g, moved, whole(np.frombuffer(y)), corrected, each)
+        return deviations, slopes[:, free]
+
     solution = scipy.optimize.least_squares(
-        lambda y: _project(theta, g, moved, whole(y), corrected, each)[0], x[free],
-        lambda y: _slopes(theta, g, moved, whole(y), corrected, each)[:, free], bounds=(low, high),
+        lambda y: at(y.tobytes())[0], x[free], lambda y: at(y.tobytes())[1], bounds=(low, high),
         x_scale=np.array([0.1, 0.1, 0.1, 1.0])[free], xtol=1e-15, ftol=1e-10, gtol=1e-15, max_nfev=60,
     )  # fmt: skip
-    return whole(solution.x)
+    return math.sqrt(2 * solution.cost), whole(solution.x)
 
 
-def _direction(g: Array, x: Array, corrected: bool) -> Array:
-    top, ones = _sums(g, float(x[0]))
-    square, count = _sums(g * g, float(x[1]))
-    if corrected:
-        top, square = top / ones, square / count
-    return np.asarray(top / (np.maximum(square, 1e-300) ** float(x[2]) + math.exp(x[3])))
-
-
-def _turned(g: Array, x: Array, corrected: bool) -> list[Array]:
-    """Return the derivatives of the direction by both factors, p and ln ε, each of shape (N, D)."""
+def _direction(g: Array, x: Array, corrected: bool) -> tuple[Array, list[Array]]:
+    """Return the direction of each step, (N, D), and its derivatives by both factors, p and ln ε."""
     (top, by_first), (square, by_second) = (
         _averages(part, float(beta), corrected) for part, beta in ((g, x[0]), (g * g, x[1]))
     )
@@ -246,53 +230,41 @@ def _turned(g: Array, x: Array, corrected: bool) -> list[Array]:
     direction = top / (root + floor)
     by_root = -direction / (root + floor)
     by_power = by_root * root * np.log(square)
-    return [by_first / (root + floor), by_root * power * root / square * by_second, by_power, by_root * floor]
+    by_square = by_root * power * root / square
+    return direction, [by_first / (root + floor), by_square * by_second, by_power, by_root * floor]
 
 
 def _averages(g: Array, beta: float, corrected: bool) -> tuple[Array, Array]:
-    """Return sums as ``_sums``, or averages, and their derivatives by beta: a sum's is that of the sums before."""
-    total, count = _sums(g, beta)
-    by = [scipy.signal.lfilter([0.0, 1.0], [1.0, -beta], part, axis=0) for part in (total, count)]
+    """Return Σβ^s g_{t−s}, shape (N, D), or over the same of 1; and its derivative by beta: that of the sums before."""
+    sums = [scipy.signal.lfilter([1.0], [1.0, -beta], part, axis=0) for part in (g, np.ones((len(g), 1)))]
+    (total, count), by = sums, [scipy.signal.lfilter([0.0, 1.0], [1.0, -beta], part, axis=0) for part in sums]
     if not corrected:
         return total, by[0]
     return total / count, (by[0] - total / count * by[1]) / count
 
 
-def _amounts(theta: Array, moved: Array, direction: Array, each: bool) -> tuple[Array, float]:
-    """Return the rate of each step, (N,), and what is taken of the weights, of the least deviation."""
-    if each:
-        return -np.sum(moved * direction, axis=1) / np.maximum(np.sum(direction**2, axis=1), 1e-300), 0.0
-    columns = np.stack([direction.ravel(), theta[:-1].ravel()], axis=1)
-    size = np.maximum(np.linalg.norm(columns, axis=0), 1e-300)
-    coefficients = np.linalg.lstsq(columns / size, moved.ravel(), rcond=None)[0] / size
-    return np.full(len(moved), -coefficients[0]), -float(coefficients[1])
-
-
 def _project(theta: Array, g: Array, moved: Array, x: Array, corrected: bool, each: bool
-             ) -> tuple[Array, Array, float]:  # fmt: skip
-    """Return relative deviations, shape (N·D,), the rate of each step, (N,), and what is taken of the weights."""
-    direction = _direction(g, x, corrected)
-    rates, decay = _amounts(theta, moved, direction, each)
-    deviations = moved + rates[:, None] * direction + decay * theta[:-1]
-    return (deviations / np.linalg.norm(moved)).ravel(), rates, decay
+             ) -> tuple[Array, Array, Array, float]:  # fmt: skip
+    """Return relative deviations, (N·D,), their derivatives, (N·D, 4), each rate, (N,), and what is taken of weights.
 
-
-def _slopes(theta: Array, g: Array, moved: Array, x: Array, corrected: bool, each: bool) -> Array:
-    """Return the derivatives of relative deviations, shape (N·D, 4).
-
-    Deviations r = Δ + rate·u + decay·θ stay perpendicular to u and θ: where u turns by u′, both amounts move by what
-    makes (u′r, 0) + (u, θ)·(rate·u′ + rate′·u + decay′·θ) vanish.
+    Rates, of which there is one or one for ``each`` step, and the decay are those of the least deviation r = Δ + rate·u
+    + decay·θ. It stays perpendicular to u and θ: where u turns by u′, both amounts move by what makes (u′r, 0) +
+    (u, θ)·(rate·u′ + rate′·u + decay′·θ) vanish.
     """
-    direction, weights = _direction(g, x, corrected), theta[:-1]
-    rates, decay = _amounts(theta, moved, direction, each)
-    deviations = moved + rates[:, None] * direction + decay * weights
+    (direction, turns), weights, decay = _direction(g, x, corrected), theta[:-1], 0.0
     square = np.maximum(np.sum(direction**2, axis=1), 1e-300)
     columns = np.stack([direction.ravel(), weights.ravel()], axis=1)
     size = np.maximum(np.linalg.norm(columns, axis=0), 1e-300)
-    columns = columns / size
+    columns, length = columns / size, np.linalg.norm(moved)
+    if each:
+        rates = -np.sum(moved * direction, axis=1) / square
+    else:
+        rate, decay = -np.linalg.lstsq(columns, moved.ravel(), rcond=None)[0] / size
+        rates = np.full(len(moved), rate)
+    deviations = moved + rates[:, None] * direction + decay * weights
     inverse = np.linalg.pinv(columns.T @ columns, rcond=1e-14, hermitian=True)
     derivatives = []
-    for turned in _turned(g, x, corrected):
+    for turned in turns:
         derivative = rates[:, None] * turned
         if each:
             away = np.sum(turned * deviations + direction * derivative, axis=1)
@@ -300,8 +272,8 @@ def _slopes(theta: Array, g: Array, moved: Array, x: Array, corrected: bool, eac
         else:
             pull = columns.T @ derivative.ravel() + np.array([np.sum(turned * deviations) / size[0], 0.0])
             derivative = derivative - (columns @ (inverse @ pull)).reshape(derivative.shape)
-        derivatives.append((derivative / np.linalg.norm(moved)).ravel())
-    return np.stack(derivatives, axis=1)
+        derivatives.append((derivative / length).ravel())
+    return (deviations / length).ravel(), np.stack(derivatives, axis=1), rates, float(decay)
 
 
 def _constant(moved: Array, shapes: object) -> str:
