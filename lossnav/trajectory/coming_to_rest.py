@@ -27,7 +27,7 @@ from lossnav.trajectory.transcription import Transcription
 _PASSES, _LEAST_PASSES = 64, 4  # places that paths may go by: in all, and to each rest at least
 _PLANES, _ASIDE = 2, (0.35, 0.8)  # where to go round an obstacle: in how many planes, how far off in lengths of the way
 _FEW, _ITERATIONS, _SAME = 32, 8, 1e-4  # steps and iterations of a first look at other ways; by what it must gain
-_FOLLOWED = 40  # rests to which paths are looked for
+_FOLLOWED = 40  # rests to which paths are looked for at least; to others only where they may cost less
 _FULL, _ROUGH = 4, 1e-4  # so many candidates are solved to the end; others, if clearly dearer, to this accuracy
 
 
@@ -106,7 +106,7 @@ class ToRests:
             yield self._late(rests)
             return
         # Of the rests that are left, those that a path can reach and that may matter.
-        ends = self._cheapest(self._below(ends))
+        ends = self._below(ends)
         if forgotten := self._forgotten(ends):
             budget.stage("a path that is forgotten on its way")
             path = self._late(replace(rests, points=np.array([end.centre for end in forgotten])))
@@ -190,23 +190,22 @@ class ToRests:
             return []
         return [end for end in ends if self.objective.gamma * _arrival(self.theta0, end)[1] > FADED]
 
-    def _cheapest(self, ends: list[LocalValue]) -> list[LocalValue]:
-        """Return the rests to follow paths to: of very many those to which a straight line costs least.
+    def _estimates(self, ends: list[LocalValue]) -> Array:
+        """Return what a path to each rest may cost, shape (N,): a straight line, and no wall in its way.
 
         Over a line of length ℓ in a time T, with the mean M of L on it, ½ℓ²/ηT + (k/γ)(M(1 − e^{−γT}) + Le^{−γT}).
+        What is higher than both its ends is a wall, which other paths go round.
         """
-        if len(ends) <= _FOLLOWED:
-            return ends
         objective, theta0 = self.objective, self.theta0
         places = np.array([end.centre for end in ends])
         lines = theta0 + np.linspace(0.0, 1.0, _FEW + 1)[:, None, None] * (places - theta0)
         heights = np.asarray(self.final_loss.value(lines))
+        heights = np.minimum(heights, np.maximum(heights[0], heights[-1]))
         metric, gamma = objective.metric_at(theta0), max(objective.gamma, 1e-3)
         length = np.einsum("ni,ij,nj->n", places - theta0, metric, places - theta0)
         time = np.geomspace(1e-2, 1e2, 81)[:, None]
         paid = objective.k / gamma * (heights[-1] + (heights.mean(axis=0) - heights[-1]) * -np.expm1(-gamma * time))
-        order = np.argsort(np.min(length / (2 * objective.eta * time) + paid, axis=0))
-        return [ends[i] for i in order[:_FOLLOWED]]
+        return np.asarray(np.min(length / (2 * objective.eta * time) + paid, axis=0))
 
     def _probes(self, ends: list[LocalValue], rests: Rests) -> Iterator[_Probe]:
         """Yield the extremal to each rest that the law of the rest leads to, and then those by way of its passes.
@@ -215,11 +214,17 @@ class ToRests:
         """
         alone = len(rests.points) == 1 and self.cut is None and self.settings.steps is None and not self.graded
         direct: list[tuple[_Probe, LocalValue]] = []
-        for number, end in enumerate(ends, 1):
+        estimates = self._estimates(ends) if len(ends) > _FOLLOWED else np.zeros(len(ends))
+        best = math.inf
+        for number, which in enumerate(np.argsort(estimates, kind="stable"), 1):
+            if number > _FOLLOWED and estimates[which] > best:
+                break
             budget.stage(f"path to rest {number} of {len(ends)}")
-            probe = self._relaxing(end) if alone else None
-            direct.append((probe or self._towards(end, ends), end))
-            yield direct[-1][0]
+            end = ends[which]
+            probe = (self._relaxing(end) if alone else None) or self._towards(end, ends)
+            best = min(best, probe.action) if probe.status is Status.CONVERGED else best
+            direct.append((probe, end))
+            yield probe
         # Then by way of minima and passes, beginning with the rest of the cheapest path.
         direct.sort(key=lambda pair: (pair[0].status is not Status.CONVERGED, pair[0].action))
         if "one by one" in getattr(self.loss, "batches", {}).values():

@@ -76,12 +76,14 @@ def solve(
     the law of the rest, by way of each pass (minima and saddles of the loss) of little detour, and round both sides of
     the straight line; in a task also by way of the rests of each phase. Where there is none, where a rest is degenerate
     or descents come to no end, the path of a late deadline is taken, and its ``error`` estimates what the time after it
-    changes. Not found are rests that no descent arrived at; of more than 40 rests those to which a straight line costs
-    most; ways that wind around obstacles in an order of their own; a bottomless loss whose fall begins beyond a million
-    times the start's size; and what is finer than some thousandth of the start's distance from 0, with which lengths
-    are compared. Where functions are called point by point, other ways are looked for to the rest of the cheapest path
-    only. Under a drift and a discount the optimum need not rest (``at_infinity``): such paths are looked for where the
-    drift carries a learner from ``theta0``; a current elsewhere, to which one would have to walk first, may be missed.
+    changes. Not found are rests that no descent arrived at; of more than 40 rests those to which a straight line, what
+    walls it crosses not counted, costs more than the best path so far; ways that wind around obstacles in an order of
+    their own; a bottomless loss whose fall begins beyond a million times the start's size, or which a coordinate that
+    is ``positive`` hides (``belief.Beliefs.optimism``); and what is finer than some thousandth of the start's distance
+    from 0, with which lengths are compared. Where functions are called point by point, other ways are looked for to the
+    rest of the cheapest path only. Under a drift and a discount the optimum need not rest (``at_infinity``): such paths
+    are looked for where the drift carries a learner from ``theta0``; a current elsewhere, to which one would have to
+    walk first, may be missed.
 
     ``is_minimum`` certifies a path among those near it.
 

@@ -8,7 +8,7 @@ from resources import draws
 
 import lossnav as ln
 from benchmarks import landscapes
-from lossnav.trajectory import newton, stationary
+from lossnav.trajectory import coming_to_rest, newton, stationary
 from lossnav.trajectory.refinement import Settings, refine
 from lossnav.trajectory.transcription import Transcription
 
@@ -50,6 +50,24 @@ def test_a_bowl_behind_three_hills():
     assert path.converged and path.is_minimum and path.action < 9.545
     assert any(abs(candidate.action - 10.8206) < 1e-3 and candidate.is_minimum for candidate in path.candidates)
     assert path.action == pytest.approx(best_of_random_ways(objective, loss, start, 0), rel=1e-6)
+
+
+def test_of_more_rests_than_are_followed_one_behind_a_wall_is_not_left_out(monkeypatch):
+    """A straight line to the deepest well crosses a wall, and costs most; round it the path costs least."""
+    wells = [(0.0, 0.0, 3.0), (3.2, 1.0, 0.6), (3.2, -1.0, 0.6), (2.4, 1.6, 0.5), (2.4, -1.6, 0.5)]
+
+    def height(x):
+        low = sum(d * np.exp(-((x[..., 0] - a) ** 2 + (x[..., 1] - b) ** 2) / 0.3) for a, b, d in wells)
+        wall = 300 * np.exp(-(((x[..., 0] - 1.5) / 0.2) ** 2) - (x[..., 1] / 0.7) ** 2)
+        return 0.02 * (x**2).sum(-1) - low + wall
+
+    problem = (ln.Objective(gamma=0.3), ln.losses.Function(height, dim=2), [3.0, 0.2])
+    every = ln.solve(*problem)
+    monkeypatch.setattr(coming_to_rest, "_FOLLOWED", 2)
+    few = ln.solve(*problem)
+    assert len(few.candidates) < len(every.candidates) == len(wells)
+    np.testing.assert_allclose(few.asymptote, [0.0, 0.0], atol=1e-6)
+    assert few.converged and few.action == pytest.approx(every.action, rel=1e-9)
 
 
 @pytest.mark.slow

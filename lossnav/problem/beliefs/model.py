@@ -276,7 +276,9 @@ class Beliefs:
         .. math:: k^2\Big/\Big[(\tfrac{\gamma^2}{4\eta}+kcV)\,\lambda_b
                   \Big(\tfrac1{s_m^2}+\tfrac{(\alpha_m+\gamma/2)^2}{\sigma_m^2}\Big)\Big]
 
-        At 1 and above, J(θ, m) has no minimum for constant V: the loss mδ pays for any belief m of sign −δ.
+        At 1 and above, J(θ, m) has no minimum for constant V: the loss mδ pays for any belief m of sign −δ. Where V may
+        change, J with an infinite horizon and the simplified model has a lower bound, among all V > 0, if this is below
+        1 as V → 0, and none if it is above 1 there: V can be driven that far at a finite cost.
 
         Args:
             variance: V > 0, unit 1/u².

@@ -108,6 +108,8 @@ def plan(
 ) -> Plan:
     """Return the path of (δ, m, V) that makes J stationary, from δ = 0 and the beliefs held now.
 
+    It is a local minimum: where ``model.optimism`` rises above 1 as V → 0, paths far away cost less, without bound.
+
     Args:
         model: the assumptions.
         mean: m at the start, unit 1/u.

@@ -110,6 +110,27 @@ def test_simplified_model_is_unbounded_below_for_negative_variance() -> None:
     assert rate[0] > rate[1] > rate[2] and rate[2] < -1000
 
 
+@pytest.mark.parametrize(("noise", "falls"), [(0.5, True), (0.1, False)])
+def test_a_plan_is_a_local_minimum_where_a_small_variance_lets_optimism_in(noise: float, falls: bool) -> None:
+    """Drive V to 0, and let δ and m grow together as the discount allows: J falls with the square of their size."""
+    slow = Prior(0.0, 0.7)
+    beliefs = Beliefs(gamma=0.5, mean=slow, variance=slow, observation=Simplified(noise, 0.5))
+    assert beliefs.optimism(1.5) < 1 and (beliefs.optimism(1e-9) > 1) is falls
+    path = belief.plan(beliefs, 0.3, 1.5, gradient=0.2, square=1.5)
+    assert path.converged and path.is_minimum
+    t = np.linspace(0.0, 60.0, 12001)
+
+    def excess(size: float) -> float:
+        bump = size * np.sin(np.pi * np.clip(t - 2.0, 0.0, None) / 58.0) ** 2 * np.exp(0.25 * t)
+        states = np.stack([-bump, 0.3 + 0.25 * bump, 1.5 - (1.5 - 1e-6) * np.clip(t / 2, 0.0, 1.0)])
+        middles, velocities = (states[:, 1:] + states[:, :-1]) / 2, np.diff(states) / np.diff(t)
+        rates = beliefs.cost_rate(middles, velocities, 0.2, 1.5)
+        return float(np.sum(np.exp(-0.5 * (t[1:] + t[:-1]) / 2) * rates * np.diff(t)))
+
+    costs = [excess(size) for size in (10.0, 100.0, 1000.0)]
+    assert (costs[0] > costs[1] > costs[2] and costs[1] < path.action - 1000) is falls
+
+
 @pytest.mark.parametrize(
     ("changes", "data", "message"),
     [
