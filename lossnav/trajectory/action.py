@@ -13,6 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from lossnav.problem.drifts import Linear
+from lossnav.problem.functions.roots import exp_mean
 from lossnav.problem.task import Task
 from lossnav.trajectory import deadline, wandering
 from lossnav.trajectory.candidates import cheapest, failed
@@ -143,16 +144,19 @@ def _paid(path: Trajectory) -> float:
     objective, times, gamma = path.objective, path.times, path.objective.gamma
     if not math.isfinite(path.action) or (gamma == 0 and math.isinf(path.end)):
         return path.action if math.isfinite(path.action) else math.inf
-    half = np.diff(times)[:, None] / 2
-    t = (times[:-1, None] + half * (1 + _NODES)).ravel()
+    # Gauss's rule in the discount that passes, so that steps may be long beside 1/γ.
+    begun, dt = times[:-1, None], np.diff(times)[:, None]
+    passed = (1 + _NODES) / 2 * -np.expm1(-gamma * dt)
+    t = (begun + (-np.log1p(-passed) / gamma if gamma > 0 else (1 + _NODES) / 2 * dt)).ravel()
+    weights = (np.exp(-gamma * begun) * dt * exp_mean(gamma * dt) * _WEIGHTS / 2).ravel()
     last, loss_at_end = path.position(times[-1:]), path.loss.at(times[-1])
     with np.errstate(all="ignore"):
-        rates = np.exp(-gamma * t) * (path.kinetic(t) + path.potential(t))
+        rates = path.kinetic(t) + path.potential(t)
         if math.isfinite(path.end):
             after = final_charge(objective, float(loss_at_end.value(last)[0]))
         else:
             after = math.exp(-gamma * times[-1]) / gamma * objective.cost_rate(loss_at_end, last, 0 * last)[0]
-    paid = float(np.sum((half * _WEIGHTS).ravel() * rates) + after)
+    paid = float(weights @ rates + after)
     return paid if math.isfinite(paid) else math.inf
 
 

@@ -335,22 +335,25 @@ class ToRests:
         return self._coarse(self.cut if self.cut is not None else self.settled + span, end)
 
     def _coarse(self, span: float, end: LocalValue) -> Transcription:
-        """Return J on the mesh of a first solution, which resolves the law of the end."""
+        """Return J on the mesh of a first solution, which resolves the law of the end.
+
+        Where equal steps that do so leave more than γΔt = ¼, the discount is integrated exactly and meshes follow the
+        path.
+        """
         level = float(self.final_loss.value(end.fixed if end.growth < 0 else end.centre))
-        if self.graded:
-            return approach.first(self.objective, self.loss, span, terminal=end, level=level)
         fastest = float(np.max(np.abs(np.linalg.eigvals(end.closed))))
+        lawful = first_steps(replace(self.objective, gamma=0.0), self.loss.dim, span, fastest)
+        if self.graded or (end.growth < 0 and 4 * self.objective.gamma * span > lawful):
+            return approach.first(self.objective, self.loss, span, terminal=end, level=level)
         steps = first_steps(self.objective, self.loss.dim, span, fastest)
         return Transcription(self.objective, self.loss, span, steps, terminal=end, level=level)
 
     def _too_coarse(self, coarse: Transcription) -> bool:
-        """Return whether the largest mesh says nothing: of a rule that asks for γΔt ≪ 1, or of the law of the end."""
+        """Return whether a mesh says nothing: the law of the end asks for more than the largest, or for long steps."""
         if self.cut is not None or coarse.terminal is None or coarse.terminal.growth >= 0:
             return False
-        if coarse.rule == "exact":
-            wanted = approach.wanted(self.objective, self.loss, coarse.horizon, coarse.terminal)
-            return wanted > most_steps(self.loss.dim)
-        return coarse.objective.gamma * coarse.horizon > coarse.steps
+        wanted = approach.wanted(self.objective, self.loss, coarse.horizon, coarse.terminal)
+        return coarse.overstretched or wanted > most_steps(self.loss.dim)
 
     def _arriving(
         self, coarse: Transcription, probe: newton.Minimum, end: LocalValue, ends: list[LocalValue]
@@ -362,7 +365,7 @@ class ToRests:
         place, lengthened = end.fixed, False
         arrived = _arrival(self.theta0, end)[0] if end.growth < 0 else math.nan
         while True:
-            if self.graded:
+            if coarse.rule == "exact":
                 coarse, probe = approach.settle(coarse, probe)
             if budget.spent() or self.cut is not None or end.growth >= 0:
                 return _Probe(coarse, probe)

@@ -85,10 +85,11 @@ class Split:
     base: Array
 
     def times(self, horizon: float, steps: int) -> Array:
-        """Return the nodes, shape (N+1,); N is a multiple of M, and ``horizon`` the last node of the base."""
-        parts = steps // (len(self.base) - 1)
-        inside = np.arange(parts) / parts
-        return np.append((self.base[:-1, None] + np.diff(self.base)[:, None] * inside).ravel(), horizon)
+        """Return the nodes, shape (N+1,), those of the base among them if N is a multiple of M."""
+        parts = len(self.base) - 1
+        times = np.interp(np.arange(steps + 1) * parts / steps, np.arange(parts + 1), self.base)
+        times[-1] = horizon
+        return times
 
 
 def spread(times: Array, weight: Array, joints: Sequence[float], steps: int) -> Array:

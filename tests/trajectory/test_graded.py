@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+import scipy
 from test_drifting import problem as random_problem
 
 import lossnav as ln
@@ -165,3 +166,21 @@ def test_slow_approaches_under_a_drift_as_riccati_has_them(problem, t):
     assert exact.method == "riccati" and len(traj.times) < 2**17
     assert traj.action == pytest.approx(exact.action, rel=1e-6)
     assert np.max(np.abs(traj(t) - exact(t))) < 1e-5
+
+
+@pytest.mark.slow
+def test_under_a_strong_discount_one_of_many_wells_is_reached_in_few_calls():
+    """Equal steps that resolve the discount would be γ/h times as many as the way takes, for each of 25 wells."""
+    height = lambda x: (0.05 * x**2 + 0.3 * np.sin(2 * x) ** 2).sum(-1)
+    slope = lambda x: 0.1 * x + 0.6 * np.sin(4 * x)
+    loss, start, gamma = ln.losses.Function(height, slope, dim=2), np.array([2.3, 1.9]), 30.0
+    path = ln.solve(ln.Objective(gamma=gamma), loss, start, max_calls=4000)
+    # The loss is a sum, and each V has the slope p: γV = L − p²/2, hence γp = L′ − pp′, outwards from the bottom.
+    bottom = scipy.optimize.brentq(slope, 1.3, 1.7)
+    stiff = 4 * (0.1 + 2.4 * math.cos(4 * bottom))
+    near = 1e-6 * np.array([1.0, 0.5 * stiff / (gamma + math.sqrt(gamma**2 + stiff))])
+    ways = [scipy.integrate.solve_ivp(lambda x, p: (slope(x) - gamma * p) / p, (bottom + near[0], x), near[1:],
+                                      method="LSODA", rtol=1e-10, atol=1e-13) for x in start]  # fmt: skip
+    slopes = np.array([way.y[0, -1] for way in ways])
+    assert path.action == pytest.approx((height(start) - slopes @ slopes / 2) / gamma, rel=1e-8)
+    np.testing.assert_allclose(path.velocity(0.0), -slopes, rtol=1e-6)
