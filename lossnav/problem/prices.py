@@ -92,6 +92,10 @@ class Price(abc.ABC):
         """
         raise NotImplementedError
 
+    def softened_velocity(self, p: ArrayLike, softness: float) -> Array:
+        """Return the velocity, (..., D), at which ∇φ of ``softened`` is p; where ∇φ* is continuous that of φ itself."""
+        return self.velocity(p)
+
     def keeps(self) -> str:
         """Return why there is none, as it follows on the price in a sentence; "" if there is."""
         return "has kinks in every direction in which the optimum moves, and Newton's method needs second derivatives"
@@ -313,6 +317,16 @@ class Box(_Separable):
         gradient = speed / self.eta + 2 * softness * share / room / self.limit
         stiffness = 1 / self.eta + 2 * softness * (1 + share**2) / (room * self.limit) ** 2
         return np.where(inside, value, np.inf).sum(-1), gradient, stiffness
+
+    def softened_velocity(self, p: ArrayLike, softness: float) -> Array:
+        """Return what the barrier alone leaves of a limit, or the free velocity where that is less.
+
+        Without a quadratic price this is exact, and with one but for the corner where both count. A path at rest has a
+        costate that is rounding: the barrier makes no velocity of it, where its sign alone would ask for a limit.
+        """
+        costate = self._points("p", p)
+        barred = costate * self.limit**2 / (softness + np.hypot(softness, costate * self.limit))
+        return np.clip(barred, -self._gain(np.abs(costate)), self._gain(np.abs(costate)))
 
     def keeps(self) -> str:
         return ""
@@ -553,6 +567,9 @@ class Norm(Price):
             stiffness[..., layer.part] = 1 / layer.number
         return self.value(velocity), stiffness * velocity, stiffness
 
+    def softened_velocity(self, p: ArrayLike, softness: float) -> Array:
+        return self.velocity(p) if self._box is None else self._box.softened_velocity(p, softness)
+
     def keeps(self) -> str:
         kept = self._box is not None or (self.eta is not None and all(layer.name == "l2" for layer in self.layers))
         return "" if kept else "is kinked where its optima go: norms are solved for as eta of 'l2', or limit of 'linf'"
@@ -657,7 +674,7 @@ class Softened(Price):
         return self.price.softened(v, self.softness)[0]
 
     def velocity(self, p: ArrayLike) -> Array:
-        return self.price.velocity(p)
+        return self.price.softened_velocity(p, self.softness)
 
 
 def _flat(curvature: Array) -> str:

@@ -126,14 +126,17 @@ class OnMesh:
             NoMinimiser: if there is none, or if no speed within a limit reaches the endpoint.
             NotConverged: if late deadlines do not say what J is.
         """
-        if price_of(case.objective).order == 2:
+        price = price_of(case.objective)
+        if price.order == 2:
             search = _Moving(case, settings)
             return search.compared(action.judged(case, search.paths(), self.name))
         if case.endpoint is not None:
             straight = (case.endpoint - case.theta0) / case.deadline
-            if math.isinf(price_of(case.objective).value(straight)):
+            if math.isinf(price.value(straight)):
                 raise NoMinimiser(f"no minimiser: not even straight at {straight} the endpoint is within the limit")
-        rough = replace(settings, rtol=max(settings.rtol, _KINKED))
+        # A barrier rounds the kinks of a bare limit off: its height s there is that of a bowl √s away from its minimum.
+        blur = math.sqrt(_SOFT) if price.bare else 0.0
+        rough = replace(settings, rtol=max(settings.rtol, _KINKED), blur=blur)
         rests = stationary.search(replace(case.objective, horizon=math.inf), case.loss, case.theta0)
         objective = replace(case.objective, price=self._softened(case, rests))
         paths = self._paths(replace(case, objective=objective), rests, rough)

@@ -114,7 +114,7 @@ class Priced(Transcription):
     def pace(self, place: scipy.interpolate.PPoly, carried: Array, loss_gradient: Array) -> Callable[[Array], Array]:
         """Return the velocity that the costate asks for, whose own rate is γp + k∇L: it keeps every limit."""
         change = self.objective.gamma * carried + self.objective.k * loss_gradient
-        return _Heeded(self._price.price, scipy.interpolate.CubicHermiteSpline(place.x, carried, change))
+        return _Heeded(self._price, scipy.interpolate.CubicHermiteSpline(place.x, carried, change))
 
     def seen(self, path: Trajectory) -> Trajectory:
         """Return the path under the price itself."""

@@ -19,10 +19,14 @@ from lossnav.trajectory.transcription import Transcription
 
 @dataclass(frozen=True)
 class Settings:
-    """Accuracy: ``steps`` fixes the finest grid, else it is doubled until J and path change by less than ``rtol``."""
+    """Accuracy: ``steps`` fixes the finest grid, else it is doubled until J and path change by less than ``rtol``.
+
+    Of a path whose problem is itself off by a share ``blur`` of its way, that is what the path may change by.
+    """
 
     steps: int | None = None
     rtol: float = 1e-8
+    blur: float = 0.0
 
 
 def _every_second(nodes: Nodes) -> Nodes:
@@ -32,7 +36,7 @@ def _every_second(nodes: Nodes) -> Nodes:
 def refine(problem: Transcription, minimum: newton.Minimum, settings: Settings) -> Trajectory:
     """Make a Trajectory of a coarse solution: on the grid that is asked for, or doubled until it stands still."""
     if settings.steps is None:
-        return _romberg(problem, minimum, settings.rtol)
+        return _romberg(problem, minimum, settings)
     while settings.steps != problem.steps and not budget.spent():
         steps = settings.steps if settings.steps <= 16 * problem.steps else 8 * problem.steps
         finer = replace(problem, steps=steps)
@@ -48,13 +52,14 @@ def refine(problem: Transcription, minimum: newton.Minimum, settings: Settings) 
     return trajectory_of(problem, minimum, limit, error=abs(limit.action - minimum.action))
 
 
-def _romberg(problem: Transcription, minimum: newton.Minimum, rtol: float) -> Trajectory:
+def _romberg(problem: Transcription, minimum: newton.Minimum, settings: Settings) -> Trajectory:
     """Double the grid until Romberg's extrapolation stands still.
 
     The scheme's error is a series in Δt². Two grids remove its first term; what a third then changes, divided by 15, is
     the error that is left, if three grids in a row differ as Δt² says; else it counts whole. It is removed, too.
     """
-    dim = minimum.path.shape[1]
+    dim, rtol = minimum.path.shape[1], settings.rtol
+    lenient = rtol / max(rtol, settings.blur)
     coarse = older = nodes_of(problem, minimum)
     before: Nodes | None = None
     size = math.inf
@@ -78,7 +83,7 @@ def _romberg(problem: Transcription, minimum: newton.Minimum, rtol: float) -> Tr
             jump = abs(limit.action - older.action)
             change = max(
                 jump / max(abs(limit.action), abs(problem.objective.k * problem.level), 1e-12),
-                float(np.max(np.abs(limit.path[::2] - older.path) / newton.sizes(older.path, rtol))),
+                lenient * float(np.max(np.abs(limit.path[::2] - older.path) / newton.sizes(older.path, rtol))),
             )
             series = 3.3 < size / max(shift, 1e-300) < 4.8
             change, error = (change / 15, jump / 15) if series else (change, jump)

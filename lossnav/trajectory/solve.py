@@ -54,8 +54,8 @@ def solve(
             time, ``lossnav.problem.task``, any metric; affine drift), or "auto": the first of these that applies.
             ``lossnav.trajectory.methods`` says which do, and why the others do not. Beside a price "closed_form" is
             for bowls, "action" for every loss, under ``Acceleration``, ``Power``, ``Box`` and some a ``Norm``; under
-            one of speed to 1e-6 at most (where a limit holds a path, to some 1e-5 of its way), and without a deadline
-            if γ > 0.
+            one of speed to 1e-6 at most (where a limit holds a path, to some 1e-5 of its way, and at the corners that
+            a limit and nothing else leaves, to 1e-3), and without a deadline if γ > 0.
         horizon: with ``endpoint`` the time T at which θ(T) = endpoint; alone, where the numerics cut an infinite time.
         endpoint: fixes the end, shape (D,); needs ``horizon``.
         throw: raise ``NotConverged`` if the solver does not converge; else return what it has, ``converged`` False.

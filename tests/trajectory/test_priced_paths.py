@@ -246,3 +246,19 @@ def test_a_deeper_rest_that_is_too_flat_for_a_law_of_approach_is_not_passed_over
     objective = ln.Objective(gamma=0.2, price=ln.prices.Acceleration(1.0, 1.0))
     with pytest.raises(ln.NotConverged, match=r"never comes to rest costs less: it has J = 4\.11"):
         ln.solve(objective, loss, [-0.2])
+
+
+def test_at_rest_under_a_limit_nothing_moves():
+    """From (1, -1/2) to 0 at unit speed: a costate that is rounding has a sign, but asks for no velocity."""
+    bowl = ln.losses.Function(
+        lambda x: np.cosh(x).sum(-1) - 2, np.sinh, lambda x: np.cosh(x)[..., None] * np.eye(2), dim=2
+    )
+    path = ln.solve(ln.Objective(gamma=1.0, price=P.Box(1.0)), bowl, [1.0, -0.5])
+    nodes = path.times[path.times < 3.0]
+    t = np.concatenate([nodes, (nodes[1:] + nodes[:-1]) / 2])
+    exact = np.stack([np.maximum(1 - t, 0.0), -np.maximum(0.5 - t, 0.0)], axis=1)
+    np.testing.assert_allclose(path(t), exact, atol=1.5e-3)  # the barrier rounds the corner off
+    away = t[(np.abs(t - 1) > 0.05) & (np.abs(t - 0.5) > 0.05)]
+    signs = np.stack([-1.0 * (away < 1), 1.0 * (away < 0.5)], axis=1)
+    np.testing.assert_allclose(path.velocity(away), signs, atol=1e-3)  # the softness over the costate, δ²/2
+    assert len(path.times) < 2**15  # the corner is no finer than that
