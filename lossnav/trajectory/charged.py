@@ -146,16 +146,19 @@ class OnMesh:
         if not case.rests:
             yield from deadline.from_case(case, settings)
             return
-        for place in rests.points if len(rests.points) else [case.theta0]:
-            alone = replace(rests, points=place[None])
+        # To each bowl a path of its own; to the floor of a valley, and what else has no rate of approach, one for all.
+        bowls, floor = late.split(case.objective, case.loss, case.theta0, rests)
+        groups = [places for places in (*bowls.points[:, None], floor) if len(places)]
+        for places in groups or [case.theta0[None]]:
+            alone = replace(rests, points=places)
             try:
                 path = late.path(case.objective, case.loss, case.theta0, alone, settings)
             except NoMinimiser:  # late deadlines do not agree: that Newton's method stopped is one reason
                 raise NotConverged(
-                    f"paths of two late deadlines by {np.array2string(place, precision=6)} do not agree on J, so that "
-                    "it may be less than elsewhere: give objective.horizon, or raise gamma"
+                    f"paths of two late deadlines by {np.array2string(places[0], precision=6)} do not agree on J, so "
+                    "that it may be less than elsewhere: give objective.horizon, or raise gamma"
                 ) from None
-            yield replace(path, unseen=rests.unseen)
+            yield path if len(floor) else replace(path, unseen=rests.unseen)  # no two descents end at one place of it
 
     @staticmethod
     def _softened(case: Case, rests: Rests) -> Softened:
@@ -187,30 +190,47 @@ class _Moving(ToRests):
             return
         rests = stationary.search(objective, self.loss, case.theta0)
         ends = [end for point in rests.points if (end := self._end(point)) is not None]
-        if not ends:
+        if not ends and objective.gamma == 0:
             raise NoMinimiser(
                 "no minimiser was found: no minimum of positive curvature near theta0, in which a path could come to "
                 "rest; set a deadline, or check that the loss takes its minimum"
             )
         ends = stationary.lowest(ends) if objective.gamma == 0 else ends
         states = np.concatenate([rests.points, np.zeros_like(rests.points)], axis=1)
-        yield from self._all(ends, replace(rests, points=states))
+        arrived = False
+        for path in self._all(ends, replace(rests, points=states)) if ends else ():
+            arrived = arrived or path.converged
+            yield path
+        if objective.gamma > 0 and not arrived:  # as ``late.path`` does where speed is charged
+            early, path = (self._dated(span) for span in (self._late, 1.5 * self._late))
+            change = abs(path.action - early.action)
+            known = change <= 10 * _KINKED * abs(path.action)
+            stays = resting_action(objective.k * float(self.loss.value(path.asymptote)), objective.gamma, 1.0)
+            excess, error = path.action - stays, path.error + change
+            yield late.standing(path, path.action, excess, path.asymptote, error, known)
 
     def compared(self, best: Trajectory) -> Trajectory:
         """Return the best path, not converged where one of a late deadline, standing on from there, costs less.
 
         A rest may be too flat for a law of approach, or be none that is a bowl: then no path to it was compared.
         """
-        objective, gamma = self.objective, self.objective.gamma
-        if not self.case.rests or gamma == 0 or not best.converged:
+        if not self.case.rests or self.objective.gamma == 0 or not best.converged:
             return best
-        span, rough = math.log(1 / _KINKED) / gamma, Settings(rtol=max(self.settings.rtol, _KINKED))
-        for late_path in deadline.from_starts(objective, self.loss, self.theta0, span, rough):
-            rest = objective.k * float(self.loss.value(late_path.asymptote))
-            held = late_path.action + resting_action(rest, gamma, 1.0) * _KINKED
-            if late_path.converged and best.action - held > _CHEAPER * (abs(best.action) + abs(held)):
-                return replace(best, status=Status.NEVER_RESTS, detail=f"it has J = {held:.6g}")
+        path = self._dated(self._late)
+        if path.converged and best.action - path.action > _CHEAPER * (abs(best.action) + abs(path.action)):
+            return replace(best, status=Status.NEVER_RESTS, detail=f"it has J = {path.action:.6g}")
         return best
+
+    @property
+    def _late(self) -> float:
+        return math.log(1 / _KINKED) / self.objective.gamma
+
+    def _dated(self, span: float) -> Trajectory:
+        """Return the cheapest path of a deadline, with what it costs to stand still after it in its ``action``."""
+        rough = Settings(rtol=max(self.settings.rtol, _KINKED))
+        dated = deadline.from_starts(self.objective, self.loss, self.theta0, span, rough)
+        paths = [replace(path, action=late.held(self.objective, self.loss, path)) for path in dated]
+        return min(paths, key=lambda path: (not path.converged, path.action))
 
     def _end(self, point: Array) -> LocalValue | None:
         """Return the value function of the bowl at a minimum, and its law (W3); None where it is none."""

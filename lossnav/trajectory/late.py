@@ -96,7 +96,7 @@ def path(
         raise NoMinimiser(UNBOUNDED)
     (place, height), error = _bottom(objective, loss.at(math.inf), rests, late.asymptote), change + late.error
     known = error <= max(10 * settings.rtol, 1e-12) * max(abs(costs[1]), 1e-300)
-    return _standing(late, costs[1], costs[1] - objective.k * height / objective.gamma, place, error, known)
+    return standing(late, costs[1], costs[1] - objective.k * height / objective.gamma, place, error, known)
 
 
 def _undiscounted(
@@ -119,7 +119,7 @@ def _undiscounted(
     excess, error = path.action + left / 2, left / 2 + path.error
     scale = objective.k * (abs(float(loss.value(theta0))) + abs(low))
     action = excess + resting_action(objective.k * low, 0.0, scale)
-    return _standing(path, action, excess, place, error, left <= max(10 * settings.rtol, 1e-12) * path.action)
+    return standing(path, action, excess, place, error, left <= max(10 * settings.rtol, 1e-12) * path.action)
 
 
 def escape(
@@ -214,7 +214,7 @@ def _bottom(
     return np.full(loss.dim, np.nan), math.nan
 
 
-def _standing(path: Trajectory, action: float, excess: float, place: Array, error: float, known: bool) -> Trajectory:
+def standing(path: Trajectory, action: float, excess: float, place: Array, error: float, known: bool) -> Trajectory:
     """Return the path that stands still after its deadline, not converged if ``error`` leaves J unknown."""
     status, detail = path.status, path.detail
     if path.converged and not known:
@@ -223,7 +223,9 @@ def _standing(path: Trajectory, action: float, excess: float, place: Array, erro
     stop, zero = path.asymptote, np.zeros_like(path.asymptote)
     local_value = LocalValue(stop, np.diag(zero), zero, 0.0, 0.0, np.diag(zero), zero, stop)
     position, rate = continued(local_value, path.end, stop, path.position, path.rate)
+    second = None if path.second is None else continued(local_value, path.end, stop, path.position, path.second)[1]
     return replace(
-        path, action=action, excess=excess, asymptote=place, position=position, rate=rate, end=math.inf, status=status,
+        path, action=action, excess=excess, asymptote=place, position=position, rate=rate, second=second, end=math.inf,
+        status=status,
         detail=detail, error=error, growth=0.0 if path.objective.drift is None else math.nan,
     )  # fmt: skip

@@ -262,3 +262,26 @@ def test_at_rest_under_a_limit_nothing_moves():
     signs = np.stack([-1.0 * (away < 1), 1.0 * (away < 0.5)], axis=1)
     np.testing.assert_allclose(path.velocity(away), signs, atol=1e-3)  # the softness over the costate, δ²/2
     assert len(path.times) < 2**15  # the corner is no finer than that
+
+
+def test_where_no_rest_has_a_law_of_approach_acceleration_is_followed_to_a_late_deadline():
+    """x⁴ has none at 0; against direct collocation of a deadline after which nothing is left to pay."""
+    quartic = ln.losses.Function(lambda x: x[..., 0] ** 4, lambda x: 4 * x**3, lambda x: 12 * x[..., None] ** 2, dim=1)
+    path = ln.solve(ln.Objective(gamma=1.0, price=P.Acceleration(0.5, 0.2)), quartic, [1.0], velocity0=[-0.5])
+    J, place = pontryagin(quartic, [1.0], [-0.5], 0.5, 0.2, 1.0, 12.0)
+    assert path.converged and path.action == pytest.approx(J, rel=1e-5) and path.at_infinity != "ends"
+    np.testing.assert_allclose(path(np.linspace(0, 4, 20)), place(np.linspace(0, 4, 20)), atol=1e-3)
+    assert np.all(path.velocity([100.0]) == 0) and np.all(path.acceleration([100.0]) == 0)
+
+
+def test_a_valley_is_one_place_to_rest():
+    """At x₂ = x₁² nothing pulls along; no descent ends where another did, and each end had a path of its own."""
+    valley = ln.losses.Function(
+        lambda x: (x[..., 1] - x[..., 0] ** 2) ** 2 / 2,
+        lambda x: (x[..., 1:] - x[..., :1] ** 2) * np.concatenate([-2 * x[..., :1], np.ones_like(x[..., :1])], axis=-1),
+        dim=2,
+    )
+    path = ln.solve(ln.Objective(gamma=1.0, price=P.Box(0.5, 1.0)), valley, [1.0, 0.0])
+    price, slope = lambda v: v**2 / 2, lambda v: v
+    J = beyond(lambda n: least(price, slope, valley, [1.0, 0.0], 1.0, 10.0, n, bound=0.5, rests=True), 60)
+    assert path.converged and len(path.candidates) == 1 and path.action == pytest.approx(J, rel=1e-3)
