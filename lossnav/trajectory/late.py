@@ -15,6 +15,7 @@ from dataclasses import replace
 import numpy as np
 
 from lossnav._checks import Array, NoMinimiser
+from lossnav.problem.functions import budget
 from lossnav.problem.losses import Loss
 from lossnav.problem.objective import Objective
 from lossnav.trajectory import approach, deadline, itineraries, modes, multi_start, newton, stationary
@@ -92,7 +93,9 @@ def path(
     early, late = (dated(objective, loss, theta0, time, rests.points, settings) for time in (span, 1.5 * span))
     costs = [held(objective, loss, trajectory) for trajectory in (early, late)]
     change = abs(costs[1] - costs[0])
-    if not math.isfinite(change) or change > abs(costs[0]) + abs(costs[1]) / 2:
+    if not (
+        budget.spent() or change <= abs(costs[0]) + abs(costs[1]) / 2
+    ):  # a search that was cut short proves nothing
         raise NoMinimiser(UNBOUNDED)
     (place, height), error = _bottom(objective, loss.at(math.inf), rests, late.asymptote), change + late.error
     known = error <= max(10 * settings.rtol, 1e-12) * max(abs(costs[1]), 1e-300)

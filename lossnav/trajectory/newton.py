@@ -157,7 +157,7 @@ class _Walk:
         count = len(self.live)
         if self.problem.free.stop > 1:
             try:
-                while self.live and self.count < limit:
+                while self.live and self.count < limit and not budget.spent():
                     self._step()
             except budget.OutOfBudget:
                 pass

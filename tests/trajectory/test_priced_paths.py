@@ -285,3 +285,12 @@ def test_a_valley_is_one_place_to_rest():
     price, slope = lambda v: v**2 / 2, lambda v: v
     J = beyond(lambda n: least(price, slope, valley, [1.0, 0.0], 1.0, 10.0, n, bound=0.5, rests=True), 60)
     assert path.converged and len(path.candidates) == 1 and path.action == pytest.approx(J, rel=1e-3)
+
+
+def test_a_search_whose_budget_is_spent_ends():
+    """The nodes of a few meshes may still be looked at, but no path is walked on: 1,000 calls were made of 300."""
+    wells = ln.losses.Function(
+        lambda x: (x[..., 0] ** 2 - 1) ** 2 - 0.4 * x[..., 0] + x[..., 1] ** 2 / (1 + x[..., 0] ** 2), dim=2
+    )
+    path = ln.solve(ln.Objective(gamma=0.5, price=P.Box(0.6)), wells, [-1.3, 0.8], max_calls=300, throw=False)
+    assert not path.converged and "max_calls" in path.reason and wells.calls < 500
