@@ -202,7 +202,7 @@ class _Moving(ToRests):
             arrived = arrived or path.converged
             yield path
         if objective.gamma > 0 and not arrived:  # as ``late.path`` does where speed is charged
-            early, path = (self._dated(span) for span in (self._late, 1.5 * self._late))
+            early, path = (self._dated(span) for span in (self._patience, 1.5 * self._patience))
             change = abs(path.action - early.action)
             known = change <= 10 * _KINKED * abs(path.action)
             stays = resting_action(objective.k * float(self.loss.value(path.asymptote)), objective.gamma, 1.0)
@@ -216,13 +216,14 @@ class _Moving(ToRests):
         """
         if not self.case.rests or self.objective.gamma == 0 or not best.converged:
             return best
-        path = self._dated(self._late)
+        path = self._dated(self._patience)
         if path.converged and best.action - path.action > _CHEAPER * (abs(best.action) + abs(path.action)):
             return replace(best, status=Status.NEVER_RESTS, detail=f"it has J = {path.action:.6g}")
         return best
 
     @property
-    def _late(self) -> float:
+    def _patience(self) -> float:
+        """How late a deadline leaves the discount little to pay."""
         return math.log(1 / _KINKED) / self.objective.gamma
 
     def _dated(self, span: float) -> Trajectory:
