@@ -342,18 +342,19 @@ class ToRests:
         """
         level = float(self.final_loss.value(end.fixed if end.growth < 0 else end.centre))
         fastest = float(np.max(np.abs(np.linalg.eigvals(end.closed))))
-        lawful = first_steps(replace(self.objective, gamma=0.0), self.loss.dim, span, fastest)
+        undiscounted = replace(self.objective, gamma=0.0)
+        steps, lawful = (first_steps(each, self.loss.dim, span, fastest) for each in (self.objective, undiscounted))
         if self.graded or (end.growth < 0 and 4 * self.objective.gamma * span > lawful):
             return approach.first(self.objective, self.loss, span, terminal=end, level=level)
-        steps = first_steps(self.objective, self.loss.dim, span, fastest)
         return Transcription(self.objective, self.loss, span, steps, terminal=end, level=level)
 
     def _too_coarse(self, coarse: Transcription) -> bool:
-        """Return whether a mesh says nothing: the law of the end asks for more than the largest, or for long steps."""
+        """Return whether the largest mesh says nothing: of the law of the end, or because its steps are too long."""
         if self.cut is not None or coarse.terminal is None or coarse.terminal.growth >= 0:
             return False
+        most = most_steps(self.loss.dim)
         wanted = approach.wanted(self.objective, self.loss, coarse.horizon, coarse.terminal)
-        return coarse.overstretched or wanted > most_steps(self.loss.dim)
+        return coarse.overstretched(most) or wanted > most
 
     def _arriving(
         self, coarse: Transcription, probe: newton.Minimum, end: LocalValue, ends: list[LocalValue]

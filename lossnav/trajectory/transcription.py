@@ -86,10 +86,9 @@ class Transcription:
         """L as the nodes see it: of a loss that jumps in time the mean of both sides, by what each counts."""
         return _Nodal(self) if self.loss.timed else self.loss
 
-    @property
-    def overstretched(self) -> bool:
-        """Whether steps are so long that the discount of one of them is no number."""
-        return bool(np.max(self.objective.gamma * self.dt) > _MOST_TURN)
+    def overstretched(self, steps: int) -> bool:
+        """Return whether the longest of so many steps would be one whose discount is no number."""
+        return bool(self.objective.gamma * np.max(self.dt) * (self.steps / steps) > _MOST_TURN)
 
     @cached_property
     def _turn(self) -> Array:
