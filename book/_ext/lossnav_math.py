@@ -1,7 +1,7 @@
 r"""Sphinx extension: formulas are typeset when the book is built, so that a page needs no script to show them.
 
-KaTeX draws them, and adds MathML for readers who listen. Long formulas break after a relation or an operator where a
-screen is narrow. What stands in ``aligned`` or ``align`` is drawn cell by cell, so that its rows can break, too.
+KaTeX draws them, and adds MathML for readers who listen. Long formulas break at a quad, else after a relation or an
+operator, where a screen is narrow. What stands in ``aligned`` or ``align`` is drawn cell by cell: its rows break, too.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ logger = logging.getLogger(__name__)
 _ALIGNED = re.compile(r"\\begin\{(align\*?|aligned|split)\}(?P<body>.*)\\end\{\1\}(?P<rest>[\s.,;]*)", re.DOTALL)
 _EQUATION = re.compile(r"\\begin\{equation\*?\}(.*)\\end\{equation\*?\}", re.DOTALL)
 _TOKEN = re.compile(r"\\begin\{[^}]*\}|\\end\{[^}]*\}|\\\\(?:\[[^\]]*\])?|\\.|[{}&]", re.DOTALL)
+_WORD = re.compile(r"\\(?:begin|end)\{[^}]*\}|\\[A-Za-z]+|\\.|[{}]", re.DOTALL)
 _SOURCE = re.compile(r"<annotation\b.*?</annotation>", re.DOTALL)
 _OPENING = re.compile(r"[^\s\w]{1,3}$")  # at the end of the text before a formula: (
 _CLOSING = re.compile(r"[^\s\w]{1,3}")  # at the start of the text after it: ), or ;
@@ -86,6 +87,23 @@ def split_rows(body: str) -> list[list[str]]:
     return rows if any(cell.strip() for cell in rows[-1]) else rows[:-1]
 
 
+def split_parts(formula: str) -> list[str]:
+    r"""Return what stands between the ``\quad`` and ``\qquad`` of a formula, and these; a nested one parts nothing."""
+    parts = [""]
+    depth = end = 0
+    for token in _WORD.finditer(formula):
+        parts[-1] += formula[end : token.start()]
+        end, text = token.end(), token[0]
+        depth += text.startswith(("{", r"\begin{")) or text == r"\left"
+        depth -= text.startswith(("}", r"\end{")) or text == r"\right"
+        if depth == 0 and text in (r"\quad", r"\qquad"):
+            parts += [text, ""]
+        else:
+            parts[-1] += text
+    parts[-1] += formula[end:]
+    return [part.strip() for part in parts if part.strip()]
+
+
 def display(formula: str) -> str:
     """Return the HTML of what stands in a display: rows of cells, or one formula.
 
@@ -103,8 +121,12 @@ def display(formula: str) -> str:
         rows[-1][-1] += aligned["rest"]
         formula = "".join(rows[0])  # if there are no more
     if aligned is None or len(rows) == 1:
-        return f'<div class="ln-display">{typeset(formula, True)}</div>'
+        return f'<div class="ln-display">{"".join(_part(part) for part in split_parts(formula))}</div>'
     return f'<div class="ln-lines">{"".join(_row(cells) for cells in rows)}</div>'
+
+
+def _part(part: str) -> str:
+    return f'<span class="ln-{part[1:]}"> </span>' if part in (r"\quad", r"\qquad") else typeset(part, True)
 
 
 def _row(cells: list[str]) -> str:

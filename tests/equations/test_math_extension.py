@@ -26,6 +26,26 @@ def test_rows_and_cells(body: str, rows: list[list[str]]) -> None:
     assert lossnav_math.split_rows(body) == rows
 
 
+@pytest.mark.parametrize(
+    "formula, parts",
+    [
+        (r"a = b,\qquad c \quad\text{or } d", ["a = b,", r"\qquad", "c", r"\quad", r"\text{or } d"]),
+        (r"\left\{a \quad b\right\} \leftarrow c \quad d", [r"\left\{a \quad b\right\} \leftarrow c", r"\quad", "d"]),
+        (r"\begin{cases}a & \quad b\end{cases}", [r"\begin{cases}a & \quad b\end{cases}"]),
+        (r"\text{if \quad so}\qquad", [r"\text{if \quad so}", r"\qquad"]),
+    ],
+)
+def test_a_quad_parts_a_formula_where_it_is_not_nested(formula: str, parts: list[str]) -> None:
+    assert lossnav_math.split_parts(formula) == parts
+
+
+@drawn
+def test_between_the_parts_a_line_may_end() -> None:
+    html = lossnav_math.display(r"a = b,\qquad c")
+    assert re.search(r',</span>.*<span class="ln-qquad"> </span><span class="katex-display">', html)
+    assert html.count("<math") == 2
+
+
 @drawn
 def test_a_formula_is_drawn_and_can_be_heard_without_its_source() -> None:
     html = lossnav_math.display(r"\frac{1}{2} = \theta")
