@@ -35,8 +35,9 @@ def darkened(colours: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the colours of the dark picture, (N, 3) in [0, 1], for those of the light one, (N, 3) in [0, 1].
 
     A colour is a pure hue mixed with black, and that with white. Here white is ``GROUND``: what was blended with the
-    paper, as the rim of a line is, blends with the ground. Black is ``INK`` in greys, and less of it the more hue there
-    is: a hue keeps its luminance if the ground lets it be seen, so that of two blues the lighter one stays it.
+    paper, as the rim of a line is, blends with the ground. A grey blends as on paper, so that a map stands off from the
+    ground as it did, and less than the labels on it. Black is ``INK`` in greys, and less of it the more hue there is: a
+    hue keeps its luminance if the ground lets it be seen, so that of two blues the lighter one stays it.
     """
     ground, ink = np.array(GROUND) / 255, _linear(np.array(INK) / 255)
     paper = colours.min(axis=1, keepdims=True)
@@ -53,7 +54,7 @@ def darkened(colours: NDArray[np.float64]) -> NDArray[np.float64]:
 
     coloured = share**2 * (3.0 - 2.0 * share)
     drawn = _encoded((coloured * lit**0.7 + (1.0 - coloured) * ink**0.7) ** (1 / 0.7))  # turns no hue, dulls none
-    faded = (1.0 - coloured) * paper**2 + coloured * np.maximum(0.0, (paper - PALE) / (1.0 - PALE)) ** 1.2
+    faded = (1.0 - coloured) * paper + coloured * np.maximum(0.0, (paper - PALE) / (1.0 - PALE)) ** 1.2
     return np.asarray(faded * ground + (1.0 - faded) * drawn)
 
 

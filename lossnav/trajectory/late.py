@@ -93,9 +93,8 @@ def path(
     early, late = (dated(objective, loss, theta0, time, rests.points, settings) for time in (span, 1.5 * span))
     costs = [held(objective, loss, trajectory) for trajectory in (early, late)]
     change = abs(costs[1] - costs[0])
-    if not (
-        budget.spent() or change <= abs(costs[0]) + abs(costs[1]) / 2
-    ):  # a search that was cut short proves nothing
+    # A search that was cut short proves nothing.
+    if not (budget.spent() or change <= abs(costs[0]) + abs(costs[1]) / 2):
         raise NoMinimiser(UNBOUNDED)
     (place, height), error = _bottom(objective, loss.at(math.inf), rests, late.asymptote), change + late.error
     known = error <= max(10 * settings.rtol, 1e-12) * max(abs(costs[1]), 1e-300)

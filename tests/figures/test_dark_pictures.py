@@ -35,6 +35,13 @@ def test_what_can_be_read_on_paper_can_be_read_in_the_dark() -> None:
     assert (after[before >= 2.0] >= 2.0).all()
 
 
+def test_a_grey_stands_off_from_the_ground_as_from_paper() -> None:
+    """Else a map comes near to the labels on it."""
+    greys = np.linspace(0.3, 1.0, 29)[:, None] * np.ones(3)
+    ratio = contrast(lossnav_dark.darkened(greys), GROUND) / contrast(greys, WHITE)
+    assert (abs(np.log(ratio)) < np.log(1.25)).all()
+
+
 def test_hue_stays() -> None:
     colours = [tuple(int(c[i : i + 2], 16) / 255 for i in (1, 3, 5)) for c in style.COLOURS.values()]
     coloured = [colour for colour in colours if max(colour) - min(colour) > 0.25]
