@@ -11,6 +11,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -31,8 +32,8 @@ logger = logging.getLogger(__name__)
 
 _ALIGNED = re.compile(r"\\begin\{(align\*?|aligned|split)\}(?P<body>.*)\\end\{\1\}(?P<rest>[\s.,;]*)", re.DOTALL)
 _EQUATION = re.compile(r"\\begin\{equation\*?\}(.*)\\end\{equation\*?\}", re.DOTALL)
-_TOKEN = re.compile(r"\\begin\{[^}]*\}|\\end\{[^}]*\}|\\\\(?:\[[^\]]*\])?|\\.|[{}&]", re.DOTALL)
-_WORD = re.compile(r"\\(?:begin|end)\{[^}]*\}|\\[A-Za-z]+|\\.|[{}]", re.DOTALL)
+_TOKEN = re.compile(r"\\(?:begin|end)\{[^}]*\}|\\\\(?:\[[^\]]*\])?|\\[A-Za-z]+|\\.|[{}&]", re.DOTALL)
+_QUADS = (r"\quad", r"\qquad")
 _SOURCE = re.compile(r"<annotation\b.*?</annotation>", re.DOTALL)
 _OPENING = re.compile(r"[^\s\w]{1,3}$")  # at the end of the text before a formula: (
 _CLOSING = re.compile(r"[^\s\w]{1,3}")  # at the start of the text after it: ), or ;
@@ -69,38 +70,39 @@ def typeset(formula: str, display: bool = False) -> str:
     return _SOURCE.sub("", answer["html"])
 
 
-def split_rows(body: str) -> list[list[str]]:
-    r"""Return the cells of the rows of an ``aligned``; what is nested in braces or environments stays whole."""
-    rows: list[list[str]] = [[""]]
+def _pieces(formula: str) -> Iterator[tuple[str, bool]]:
+    """Yield a formula piece by piece, and of each whether no braces, delimiters or environment hold it."""
     depth = end = 0
-    for token in _TOKEN.finditer(body):
-        rows[-1][-1] += body[end : token.start()]
+    for token in _TOKEN.finditer(formula):
+        yield formula[end : token.start()], depth == 0
         end, text = token.end(), token[0]
-        depth += (text == "{" or text.startswith(r"\begin")) - (text == "}" or text.startswith(r"\end"))
-        if depth == 0 and text == "&":
+        depth += text.startswith(("{", r"\begin{")) or text == r"\left"
+        depth -= text.startswith(("}", r"\end{")) or text == r"\right"
+        yield text, depth == 0
+    yield formula[end:], depth == 0
+
+
+def split_rows(body: str) -> list[list[str]]:
+    """Return the cells of the rows of an ``aligned``; what is nested stays whole."""
+    rows: list[list[str]] = [[""]]
+    for text, outside in _pieces(body):
+        if outside and text == "&":
             rows[-1].append("")
-        elif depth == 0 and text.startswith("\\\\"):
+        elif outside and text.startswith("\\\\"):
             rows.append([""])
         else:
             rows[-1][-1] += text
-    rows[-1][-1] += body[end:]
     return rows if any(cell.strip() for cell in rows[-1]) else rows[:-1]
 
 
 def split_parts(formula: str) -> list[str]:
     r"""Return what stands between the ``\quad`` and ``\qquad`` of a formula, and these; a nested one parts nothing."""
     parts = [""]
-    depth = end = 0
-    for token in _WORD.finditer(formula):
-        parts[-1] += formula[end : token.start()]
-        end, text = token.end(), token[0]
-        depth += text.startswith(("{", r"\begin{")) or text == r"\left"
-        depth -= text.startswith(("}", r"\end{")) or text == r"\right"
-        if depth == 0 and text in (r"\quad", r"\qquad"):
+    for text, outside in _pieces(formula):
+        if outside and text in _QUADS:
             parts += [text, ""]
         else:
             parts[-1] += text
-    parts[-1] += formula[end:]
     return [part.strip() for part in parts if part.strip()]
 
 
@@ -126,7 +128,7 @@ def display(formula: str) -> str:
 
 
 def _part(part: str) -> str:
-    return f'<span class="ln-{part[1:]}"> </span>' if part in (r"\quad", r"\qquad") else typeset(part, True)
+    return f'<span class="ln-{part[1:]}"> </span>' if part in _QUADS else typeset(part, True)
 
 
 def _row(cells: list[str]) -> str:

@@ -326,7 +326,8 @@ class Box(_Separable):
         """
         costate = self._points("p", p)
         barred = costate * self.limit**2 / (softness + np.hypot(softness, costate * self.limit))
-        return np.clip(barred, -self._gain(np.abs(costate)), self._gain(np.abs(costate)))
+        free = self._gain(np.abs(costate))
+        return np.clip(barred, -free, free)
 
     def keeps(self) -> str:
         return ""

@@ -25,6 +25,7 @@ from lossnav.trajectory.stationary import MOST_UNSEEN
 from lossnav.trajectory.status import Status
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(3)
+_NODES, _WEIGHTS = (1 + _NODES) / 2, _WEIGHTS / 2  # Gauss's rule on [0, 1]
 
 
 class Action:
@@ -144,11 +145,11 @@ def _paid(path: Trajectory) -> float:
     objective, times, gamma = path.objective, path.times, path.objective.gamma
     if not math.isfinite(path.action) or (gamma == 0 and math.isinf(path.end)):
         return path.action if math.isfinite(path.action) else math.inf
-    # Gauss's rule in the discount that passes, so that steps may be long beside 1/γ.
+    # In the discount that passes, so that steps may be long beside 1/γ.
     begun, dt = times[:-1, None], np.diff(times)[:, None]
-    passed = (1 + _NODES) / 2 * -np.expm1(-gamma * dt)
-    t = (begun + (-np.log1p(-passed) / gamma if gamma > 0 else (1 + _NODES) / 2 * dt)).ravel()
-    weights = (np.exp(-gamma * begun) * dt * exp_mean(gamma * dt) * _WEIGHTS / 2).ravel()
+    since = -np.log1p(_NODES * np.expm1(-gamma * dt)) / gamma if gamma > 0 else _NODES * dt
+    t = (begun + since).ravel()
+    weights = (np.exp(-gamma * begun) * dt * exp_mean(gamma * dt) * _WEIGHTS).ravel()
     last, loss_at_end = path.position(times[-1:]), path.loss.at(times[-1])
     with np.errstate(all="ignore"):
         rates = path.kinetic(t) + path.potential(t)

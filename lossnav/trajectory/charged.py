@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -202,8 +203,8 @@ class _Moving(ToRests):
             arrived = arrived or path.converged
             yield path
         if objective.gamma > 0 and not arrived:  # as ``late.path`` does where speed is charged
-            early, path = (self._dated(span) for span in (self._patience, 1.5 * self._patience))
-            change = abs(path.action - early.action)
+            path = self._dated(1.5 * self._patience)
+            change = abs(path.action - self._early.action)
             known = change <= 10 * _KINKED * abs(path.action)
             stays = resting_action(objective.k * float(self.loss.value(path.asymptote)), objective.gamma, 1.0)
             excess, error = path.action - stays, path.error + change
@@ -216,7 +217,7 @@ class _Moving(ToRests):
         """
         if not self.case.rests or self.objective.gamma == 0 or not best.converged:
             return best
-        path = self._dated(self._patience)
+        path = self._early
         if path.converged and best.action - path.action > _CHEAPER * (abs(best.action) + abs(path.action)):
             return replace(best, status=Status.NEVER_RESTS, detail=f"it has J = {path.action:.6g}")
         return best
@@ -225,6 +226,11 @@ class _Moving(ToRests):
     def _patience(self) -> float:
         """How late a deadline leaves the discount little to pay."""
         return math.log(1 / _KINKED) / self.objective.gamma
+
+    @cached_property
+    def _early(self) -> Trajectory:
+        """The cheapest path of the earliest deadline that is late enough."""
+        return self._dated(self._patience)
 
     def _dated(self, span: float) -> Trajectory:
         """Return the cheapest path of a deadline, with what it costs to stand still after it in its ``action``."""

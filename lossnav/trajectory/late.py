@@ -228,6 +228,5 @@ def standing(path: Trajectory, action: float, excess: float, place: Array, error
     second = None if path.second is None else continued(local_value, path.end, stop, path.position, path.second)[1]
     return replace(
         path, action=action, excess=excess, asymptote=place, position=position, rate=rate, second=second, end=math.inf,
-        status=status,
-        detail=detail, error=error, growth=0.0 if path.objective.drift is None else math.nan,
+        status=status, detail=detail, error=error, growth=0.0 if path.objective.drift is None else math.nan,
     )  # fmt: skip

@@ -338,7 +338,8 @@ class Quantity:
         if self.name == "q":
             return place_on_the_line(value, self.typical)
         above, out = np.asarray(value - self._base), _OUT * self.typical
-        return np.where(above > out, 1.0, np.minimum(above, out) / (np.minimum(above, out) + self.typical))[()]
+        inside = np.minimum(above, out)  # infinite values have no quotient
+        return np.where(above > out, 1.0, inside / (inside + self.typical))[()]
 
     def value(self, place: float) -> float:
         """Return what lies at a place."""
