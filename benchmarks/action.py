@@ -1,7 +1,7 @@
 """Fig. 1's path: ``ln.solve`` as users call it, CasADi with IPOPT on the same sum, and the paper's gradient steps.
 
 All minimise J over paths with both ends fixed (T = 4, γ = 0.1), from scratch, in float64 and on one thread. CasADi gets
-the package's own midpoint sum and the straight line as its start; ``ln.solve`` also tries a start through each
+the package's own sum and the straight line as its start; ``ln.solve`` also tries a start through each
 stationary point, certifies the minimum, and makes a path that can be called; where the number of intervals is even it
 solves on half of them, too, and extrapolates. The gradient steps go through torch's autograd on the paper's own sum
 (Eq. 29, the left rule on 50 points), as in Strang et al. and the paper; the inner Newton method runs on that sum, too.
@@ -37,10 +37,22 @@ def straight(intervals: int = INTERVALS) -> np.ndarray:
     return START + np.linspace(0.0, 1.0, intervals + 1)[:, None] * (STOP - START)
 
 
+class LeftRule(Transcription):
+    """Eq. 29: what an interval costs is what it costs at its left node."""
+
+    @property
+    def kinetic_factors(self) -> tuple[np.ndarray, np.ndarray]:
+        """As there."""
+        return np.ones_like(self.dt), np.exp(self.objective.gamma * self.dt)
+
+    @property
+    def halves(self) -> tuple[np.ndarray, np.ndarray]:
+        """As there."""
+        return self.dt, np.zeros_like(self.dt)
+
+
 def by_newton() -> newton.Minimum:
-    problem = Transcription(
-        ln.Objective(gamma=GAMMA), ln.losses.DoubleWell(), HORIZON, INTERVALS, endpoint=STOP, rule="left"
-    )
+    problem = LeftRule(ln.Objective(gamma=GAMMA), ln.losses.DoubleWell(), HORIZON, INTERVALS, endpoint=STOP)
     return newton.minimise(problem, straight())
 
 
@@ -50,19 +62,36 @@ def by_solve(**options: Any) -> ln.Trajectory:
     return ln.solve(objective, loss, START, horizon=HORIZON, endpoint=STOP, **options)
 
 
+def casadi_problem(
+    loss: Callable[[Any], Any], start: Any, stop: Any, horizon: float, intervals: int, gamma: float, free: bool = False
+) -> dict[str, Any]:
+    """Return the package's sum for CasADi: straight lines between the nodes, loss and discount; η = k = 1.
+
+    Args:
+        loss: maps a list of D expressions to one.
+        start, stop: ends, shape (D,).
+        horizon, intervals, gamma: the time, in how many equal parts, and the discount rate.
+        free: leave the end free.
+    """
+    times, dt, dim = np.linspace(0.0, horizon, intervals + 1), horizon / intervals, len(start)
+    moving = casadi.MX.sym("moving", dim, intervals - (not free))
+    path = casadi.horzcat(casadi.DM(start), moving, *([] if free else [casadi.DM(stop)]))
+    kinetic = casadi.sum1(((path[:, 1:] - path[:, :-1]) / dt) ** 2) / 2
+    # ∫e^{−γt} over each interval, and times what is linear there, by Gauss's rule.
+    points, weights = np.polynomial.legendre.leggauss(8)
+    share = (1 + points) / 2
+    discount = dt * np.exp(-gamma * (times[:-1, None] + dt * share)) * weights / 2
+    nodes = np.append(discount @ (1 - share), 0.0) + np.append(0.0, discount @ share)
+    total = casadi.sum2(casadi.DM(discount.sum(axis=1)).T * kinetic)
+    total += casadi.sum2(casadi.DM(nodes).T * loss([path[i, :] for i in range(dim)]))
+    return {"x": casadi.vec(moving), "f": total}
+
+
 def casadi_solver(intervals: int) -> Callable[[], float]:
-    """Return a call that minimises the midpoint sum with IPOPT and returns J; construction and derivatives are here."""
-    times, dt = np.linspace(0.0, HORIZON, intervals + 1), HORIZON / intervals
-    inner = casadi.MX.sym("inner", 2, intervals - 1)
-    path = casadi.horzcat(casadi.DM(START), inner, casadi.DM(STOP))
-    velocity = (path[:, 1:] - path[:, :-1]) / dt
-    loss = (path[0, :] ** 2 - 1) ** 2 + path[1, :] ** 2 - path[0, :] / 2
-    ends = np.ones(intervals + 1)
-    ends[[0, -1]] = 0.5
-    middle, nodes = np.exp(-GAMMA * (times[:-1] + dt / 2)), ends * np.exp(-GAMMA * times)
-    kinetic = casadi.sum2(casadi.DM(middle).T * casadi.sum1(velocity**2)) / 2
-    total = dt * (kinetic + casadi.sum2(casadi.DM(nodes).T * loss))
-    problem: Any = {"x": casadi.vec(inner), "f": total}
+    """Return a call that minimises the sum with IPOPT and returns J; construction and derivatives are here."""
+    problem = casadi_problem(
+        lambda x: (x[0] ** 2 - 1) ** 2 + x[1] ** 2 - x[0] / 2, START, STOP, HORIZON, intervals, GAMMA
+    )
     options: Any = {"print_time": False, "ipopt": {"print_level": 0, "sb": "yes", "tol": 1e-10}}
     solver = casadi.nlpsol("path", "ipopt", problem, options)
     first = straight(intervals)[1:-1].ravel()

@@ -53,12 +53,12 @@ def first(
     objective: Objective, loss: Loss, horizon: float, terminal: LocalValue | None = None, **parts: object
 ) -> Transcription:
     """Return J on a coarse mesh that ``settle`` may move: of equal steps, or as the law of the end asks for."""
-    undiscounted = replace(objective, gamma=0.0)  # the rule has the discount exact
+    undiscounted = replace(objective, gamma=0.0)  # which is integrated exactly
     times, weight, turning = _asked(objective, loss, horizon, terminal)
     steps = first_steps(undiscounted, loss.dim, horizon, turning)
     steps = max(steps, min(2 ** math.ceil(math.log2(_count(times, weight))), most_steps(loss.dim) // 4))
     mesh = Split(spread(times, weight, _joints(loss, horizon), steps))
-    return transcription(objective, loss, horizon, steps, rule="exact", mesh=mesh, terminal=terminal, **parts)
+    return transcription(objective, loss, horizon, steps, mesh=mesh, terminal=terminal, **parts)
 
 
 def wanted(objective: Objective, loss: Loss, horizon: float, terminal: LocalValue | None) -> float:
@@ -175,7 +175,7 @@ def relaxing(
     level = float(loss.value(end.fixed))
     for _ in range(_LENGTHENED):
         steps = graded_steps(len(theta0), clock.length(span))
-        problem = Transcription(objective, loss, span, steps, terminal=end, level=level, rule="exact", mesh=clock)
+        problem = Transcription(objective, loss, span, steps, terminal=end, level=level, mesh=clock)
         start = end.follow(theta0, problem.times)
         if not _convex(loss.hessian(start[:: steps // 16])):
             return None

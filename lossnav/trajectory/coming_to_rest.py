@@ -15,7 +15,7 @@ from lossnav.problem.task import Task
 from lossnav.trajectory import approach, itineraries, late, newton, stationary
 from lossnav.trajectory.case import Case
 from lossnav.trajectory.itineraries import Stretch
-from lossnav.trajectory.mesh import double, first_steps, most_steps
+from lossnav.trajectory.mesh import Split, double, first_steps, most_steps
 from lossnav.trajectory.nodal import account, nodes_of, trajectory_of
 from lossnav.trajectory.refinement import Settings, refine
 from lossnav.trajectory.result import Trajectory
@@ -109,8 +109,7 @@ class ToRests:
         ends = self._below(ends)
         if forgotten := self._forgotten(ends):
             budget.stage("a path that is forgotten on its way")
-            path = self._late(replace(rests, points=np.array([end.centre for end in forgotten])))
-            yield replace(path, unseen=rests.unseen)
+            yield self._late(replace(rests, points=np.array([end.centre for end in forgotten])))
             ends = [end for end in ends if end not in forgotten]
             if not ends:
                 return
@@ -138,7 +137,8 @@ class ToRests:
 
     def _late(self, rests: Rests, least: float = 0.0) -> Trajectory:
         """Return the path of a late deadline, at the earliest ``least`` after the loss has settled."""
-        return late.path(self.objective, self.loss, self.theta0, rests, self.settings, self.settled + least)
+        path = late.path(self.objective, self.loss, self.theta0, rests, self.settings, self.settled + least)
+        return replace(path, unseen=rests.unseen)
 
     def _all(self, ends: list[LocalValue], rests: Rests) -> Iterator[Trajectory]:
         """Yield what was found on coarse grids: what is no path as it is, the others refined, the cheapest first."""
@@ -298,7 +298,7 @@ class ToRests:
         coarse = self._begun(end)
         if self._too_coarse(coarse):
             return
-        few = replace(coarse, steps=_FEW, rule="exact", mesh=approach.mesh_of(self.loss, coarse.horizon, _FEW))
+        few = replace(coarse, steps=_FEW, mesh=approach.mesh_of(self.loss, coarse.horizon, _FEW))
         times = np.minimum(few.times, known.problem.horizon)
         starts = [self._by_way_of(by, end, few.times) for by in places]
         starts += [self._after(way, end, few.times) for way in itineraries.ways(few, self.theta0, before)]
@@ -366,7 +366,7 @@ class ToRests:
         place, lengthened = end.fixed, False
         arrived = _arrival(self.theta0, end)[0] if end.growth < 0 else math.nan
         while True:
-            if coarse.rule == "exact":
+            if isinstance(coarse.mesh, Split):
                 coarse, probe = approach.settle(coarse, probe)
             if budget.spent() or self.cut is not None or end.growth >= 0:
                 return _Probe(coarse, probe)

@@ -8,15 +8,13 @@ Over the interval from t_n to t_{n+1}, with s the slip and G at the middle m of 
 .. math:: s_n = \frac{\theta_{n+1}-\theta_n}{\Delta t_n} - a_nf(\theta_n) - b_nf(\theta_{n+1}),\quad
    m_n = \frac{\theta_n+\theta_{n+1}}2,\quad w = e^{-\gamma t}.
 
-The weights ω, α, β, a, b are those of a rule:
+The path is linear between its nodes, with ω, α, β that integrate the discount exactly, and a and b those of the
+discounted mean of f. What costs nothing but a steady rate, such as resting against a drift, is exact however long the
+steps are, and the error of a mode of rate r is of relative size γrΔt²/12 (velocities in the middle and the trapezoidal
+rule, which this is at γ = 0, leave γ²Δt²/24).
 
-- ``"trapezoid"``: ω = w_{n+½}Δt, α = w_nΔt/2, β = w_{n+1}Δt/2, a = b = ½; it asks for γΔt ≪ 1;
-- ``"exact"``: linear elements with the discount integrated exactly, a and b those of the discounted mean of f. What
-  costs nothing but a steady rate, such as resting against a drift, is exact however long the steps are, and the error
-  of a mode of rate r is of relative size γrΔt²/12, not γ²Δt²/24. At γ = 0 it is the first.
-
-Both have errors O(Δt²) in J and path and are symmetric in an interval's ends: on the nodes of one ``Mesh`` the error is
-a series in (1/N)². Where the loss jumps in time there is to be a node: α has what comes after it, β what was
+Errors are O(Δt²) in J and path, and symmetric in an interval's ends: on the nodes of one ``Mesh`` they are a series in
+(1/N)². Where the loss jumps in time there is to be a node: α has what comes after it, β what was
 before. Derivatives are divided by w_n, so that nothing underflows.
 """
 
@@ -58,7 +56,6 @@ class Transcription:
     terminal: LocalValue | None = None
     endpoint: Array | None = None
     level: float = 0.0
-    rule: str = "trapezoid"
     mesh: Mesh = field(default_factory=Even)
 
     @cached_property
@@ -97,23 +94,16 @@ class Transcription:
     @cached_property
     def kinetic_factors(self) -> tuple[Array, Array]:
         """ω/Δt relative to w at an interval's left and at its right node, shape (N, 1) each."""
-        if self.rule == "exact":
-            return exp_mean(self._turn), exp_mean(-self._turn)
-        half = np.exp(self._turn / 2)
-        return 1 / half, half
+        return exp_mean(self._turn), exp_mean(-self._turn)
 
     @cached_property
     def halves(self) -> tuple[Array, Array]:
         """What an interval's loss counts at its left and at its right node, relative to their discount, (N, 1) each."""
-        if self.rule == "exact":
-            return self.dt * exp_moment(self._turn, 1), self.dt * exp_moment(-self._turn, 1)
-        return self.dt / 2, self.dt / 2
+        return self.dt * exp_moment(self._turn, 1), self.dt * exp_moment(-self._turn, 1)
 
     @cached_property
     def drift_shares(self) -> tuple[Array, Array]:
         """a and b, shape (N, 1) each."""
-        if self.rule != "exact":
-            return np.full_like(self.dt, 0.5), np.full_like(self.dt, 0.5)
         left = self.halves[0] / (self.dt * self.kinetic_factors[0])
         return left, 1 - left
 

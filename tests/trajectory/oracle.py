@@ -3,32 +3,24 @@
 import casadi
 import numpy as np
 
+from benchmarks.action import casadi_problem
+
 
 def path_cost(loss, start, stop, *, horizon, intervals, gamma, first=None, free=False):
-    """Return the least J_N and its path: midpoint velocities, trapezoid loss, η = k = 1.
+    """Return the least J_N and its path: straight lines between the nodes, loss and discount, η = k = 1.
 
     Args:
         loss: maps a sequence of D CasADi expressions to one. start, stop: ends, shape (D,).
         first: path to begin with, shape (N+1, D); None is the straight line. free: leave the end free.
     """
     start, stop = np.asarray(start, float), np.asarray(stop, float)
-    times, dt, dim = np.linspace(0.0, horizon, intervals + 1), horizon / intervals, len(start)
-    moving = casadi.MX.sym("moving", dim, intervals - (not free))
-    path = casadi.horzcat(casadi.DM(start), moving, *([] if free else [casadi.DM(stop)]))
-    kinetic = casadi.sum1(((path[:, 1:] - path[:, :-1]) / dt) ** 2) / 2
-    ends = np.ones(intervals + 1)
-    ends[[0, -1]] = 0.5
-    heights = loss([path[i, :] for i in range(dim)])
-    middle = np.exp(-gamma * (times[:-1] + dt / 2))
-    total = dt * (
-        casadi.sum2(casadi.DM(middle).T * kinetic) + casadi.sum2(casadi.DM(ends * np.exp(-gamma * times)).T * heights)
-    )
+    problem = casadi_problem(loss, start, stop, horizon, intervals, gamma, free)
     options = {"print_time": False, "ipopt": {"print_level": 0, "sb": "yes", "tol": 1e-11}}
-    solver = casadi.nlpsol("path", "ipopt", {"x": casadi.vec(moving), "f": total}, options)
+    solver = casadi.nlpsol("path", "ipopt", problem, options)
     if first is None:
         first = start + np.linspace(0, 1, intervals + 1)[:, None] * (stop - start)
     solution = solver(x0=first[1 : len(first) - (not free)].ravel())
-    return float(solution["f"]), np.array(solution["x"]).reshape(-1, dim)
+    return float(solution["f"]), np.array(solution["x"]).reshape(-1, len(start))
 
 
 def rest_cost(loss, start, rest, *, gamma, horizon, intervals=800, near=None):

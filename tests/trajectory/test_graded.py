@@ -49,7 +49,7 @@ def test_second_order_then_fourth_and_sixth(gamma, drift):
     first = 2 ** math.ceil(math.log2(3 * clock.length(span)))
     deviations = {}
     for steps in (first, 2 * first, 4 * first):
-        p = Transcription(objective, loss, span, steps, terminal=end, level=level, rule="exact", mesh=clock)
+        p = Transcription(objective, loss, span, steps, terminal=end, level=level, mesh=clock)
         result = newton.minimise(p, end.follow(np.zeros(2), p.times))
         assert result.converged and result.definite
         stride = steps // first
@@ -72,7 +72,7 @@ def test_a_steady_slip_costs_what_it_costs_however_long_the_steps():
     objective = ln.Objective(gamma=0.4, drift=ln.drifts.Linear([[0.21]], [0.5]))
     loss = ln.losses.Quadratic([[0.44]], minimum=[0.0])
     end = riccati.local_value(objective, loss, np.zeros(1))
-    p = Transcription(objective, loss, 400.0, 16, terminal=end, rule="exact", mesh=Clock(20.0, 100.0))
+    p = Transcription(objective, loss, 400.0, 16, terminal=end, mesh=Clock(20.0, 100.0))
     assert np.max(objective.gamma * p.dt) > 5
     at_rest = np.repeat(end.fixed[None], 17, axis=0)
     assert p.residual(p.gradient(at_rest)[1:]) < 1e-14

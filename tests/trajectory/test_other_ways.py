@@ -29,7 +29,7 @@ def best_of_random_ways(objective, loss, start, seed, count=24):
     rng = np.random.default_rng(seed)
     rests = stationary.targets(objective, loss, start)
     span = max(16 / -end.growth for end in rests) + 12 / objective.gamma
-    problem = Transcription(objective, loss, span, 512, rule="exact")
+    problem = Transcription(objective, loss, span, 512)
     ways = []
     for end in rests:
         for _ in range(count):

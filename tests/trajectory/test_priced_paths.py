@@ -109,7 +109,7 @@ def test_acceleration_comes_to_rest_by_the_law_of_the_bowl_there():
     undiscounted = ln.solve(ln.Objective(price=P.Acceleration(0.3, 0.6)), WELL, [-0.9, 0.2])
     np.testing.assert_allclose(undiscounted.asymptote, WELL.stationary_points()[-1], atol=1e-6)
     # Between nodes fourth derivatives are rough; a price that is wrong by a tenth is ten times as far off.
-    path, times = ln.solve(objective, WELL, [0.3, 0.6]), np.linspace(0.1, 3, 30)
+    path, times = ln.solve(objective, WELL, [0.3, 0.6], rtol=1e-9), np.linspace(0.1, 3, 30)
     dearer = ln.Objective(gamma=0.5, price=P.Acceleration(0.3, 0.66))
     assert ln.euler_lagrange(objective, WELL).residual(path, times) < 5e-2
     assert ln.euler_lagrange(dearer, WELL).residual(path, times) > 0.2
