@@ -190,7 +190,8 @@ class _Moving(ToRests):
             yield from deadline.from_starts(objective, self.loss, self.theta0, case.deadline, self.settings)
             return
         rests = stationary.search(objective, self.loss, case.theta0)
-        ends = [end for point in rests.points if (end := self._end(point)) is not None]
+        sharp = rests.points[~stationary.degenerate(self.loss, case.theta0, rests.points)]
+        ends = [end for point in sharp if (end := self._end(point)) is not None]
         if not ends and objective.gamma == 0:
             raise NoMinimiser(
                 "no minimiser was found: no minimum of positive curvature near theta0, in which a path could come to "
