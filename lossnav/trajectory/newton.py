@@ -62,7 +62,8 @@ def minimise(
         tolerance: on the largest component of a Newton step, relative to how far the path goes (``sizes``).
         limit: most Newton steps.
     """
-    paths = _led(problem, np.asarray(path)[None], limit)
+    paths = np.asarray(path)[None]
+    paths = _led(problem, paths, limit) if curvature is None else problem.admitted(paths)
     return _Walk(problem, paths, tolerance, curvature).minima(limit)[0]
 
 
