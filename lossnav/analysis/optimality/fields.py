@@ -184,29 +184,29 @@ def _paths(seen: Seen, rtol: float) -> tuple[Array, Array] | None:
     def motion(_: float, theta: Array) -> Array:
         nonlocal calls
         calls += 1
-        velocity = law(theta.reshape(-1, dim)).ravel()
-        if calls > _CALLS or not np.all(np.isfinite(velocity)):
+        velocity = law(theta.reshape(-1, dim))
+        if calls > _CALLS or not np.all(np.linalg.norm(velocity, axis=1) < _FLED * speeds):  # nor where it is no number
             raise _Unsettled
-        return velocity
+        return velocity.ravel()
 
-    def fled(_: float, theta: Array) -> float:
-        return float(np.max(np.linalg.norm(law(theta.reshape(-1, dim)), axis=1) / speeds)) - _FLED
-
-    fled.terminal = True  # type: ignore[attr-defined]
+    begin, last, parts = 0.0, starts.ravel(), []
     while True:
-        calls = 0
         try:
             solution = scipy.integrate.solve_ivp(
-                motion, (0.0, end), starts.ravel(), "LSODA", rtol=rtol, lband=dim - 1, uband=dim - 1, events=fled,
-                atol=1e-3 * rtol * np.repeat(speeds, dim) * end, dense_output=True,
+                motion, (begin, end), last, "LSODA", rtol=rtol, lband=dim - 1, uband=dim - 1, dense_output=True,
+                atol=1e-3 * rtol * np.repeat(speeds, dim) * end,
             )  # fmt: skip
         except _Unsettled:
             return None
-        last = solution.y[:, -1].reshape(-1, dim)
+        last = solution.y[:, -1]
         if solution.status:
             return None
-        if np.all(np.linalg.norm(law(last), axis=1) < _SETTLED * speeds):
-            within = np.linspace(0, 1, _WITHIN, endpoint=False)
-            times = np.append((solution.t[:-1, None] + np.diff(solution.t)[:, None] * within).ravel(), solution.t[-1])
-            return times, np.moveaxis(solution.sol(times).reshape(-1, dim, len(times)), 1, 2)
-        end *= 2
+        settled = np.all(np.linalg.norm(law(last.reshape(-1, dim)), axis=1) < _SETTLED * speeds)
+        within = np.linspace(0, 1, _WITHIN, endpoint=False)
+        times = (solution.t[:-1, None] + np.diff(solution.t)[:, None] * within).ravel()
+        times = np.append(times, end) if settled else times
+        parts.append((times, solution.sol(times)))
+        if settled:
+            times, places = (np.concatenate(part, axis=-1) for part in zip(*parts, strict=True))
+            return times, np.moveaxis(places.reshape(-1, dim, len(times)), 1, 2)
+        begin, end = end, 2 * end
