@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.optimize
+import sympy
 from scipy.integrate import solve_bvp
 
 import lossnav as ln
 
 P = ln.prices
 WELL = ln.losses.DoubleWell()
-VALLEY = ln.losses.Function(
-    lambda x: (1 - x[..., 0]) ** 2 / 2 + 2 * (x[..., 1] - x[..., 0] ** 2) ** 2, dim=2
-)  # Rosenbrock's, of a milder bend
+X, Y = sympy.symbols("x y")
+VALLEY = ln.losses.Function((1 - X) ** 2 / 2 + 2 * (Y - X**2) ** 2)  # Rosenbrock's, of a milder bend
 RNG = np.random.default_rng(0)
 DATA = RNG.normal(size=(40, 2)) * [1.0, 3.0]
 SIDES = np.where(DATA @ [1.0, -0.5] + RNG.normal(size=40) > 0, 1.0, -1.0)
@@ -213,10 +213,8 @@ def test_ends_that_do_not_go_with_a_price():
 
 def gaussians(heights, centres, widths):
     """Return wells in a bowl."""
-    wells = list(zip(heights, centres, widths, strict=True))
-    return ln.losses.Function(
-        lambda x: 0.2 * x[..., 0] ** 2 - sum(a * np.exp(-(((x[..., 0] - c) / w) ** 2) / 2) for a, c, w in wells), dim=1
-    )
+    wells = zip(heights, centres, widths, strict=True)
+    return ln.losses.Function(0.2 * X**2 - sum(a * sympy.exp(-(((X - c) / w) ** 2) / 2) for a, c, w in wells))
 
 
 @pytest.mark.slow

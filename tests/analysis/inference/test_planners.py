@@ -4,6 +4,7 @@ Paths are those of ``ln.solve`` (mostly its Riccati and transcription solvers), 
 exponentials, and of sums over what is known in closed form.
 """
 
+import functools
 import json
 import math
 
@@ -19,7 +20,7 @@ from lossnav.rules.inconsistent import hyperbolic_rate
 
 WELL = ln.losses.DoubleWell()
 HILL = ln.losses.Function(lambda x: np.log(np.cosh(x)).sum(-1), dim=1)
-RUNS = draws(60)  # records of one path; the study "blind-planners" has 200 of each family
+RUNS = draws(30)  # records of one path; the study "blind-planners" has 200 of each family
 
 
 def bowl(*h, minimum=None):
@@ -39,7 +40,7 @@ def covers(found, **truth):
 
 def test_i3_two_curvatures_tell_both_exactly():
     rng = np.random.default_rng(0)
-    for _ in range(20):
+    for _ in range(draws(6)):
         gamma, a, h = 10 ** rng.uniform(-1, 1), 10 ** rng.uniform(-1, 1), np.array([1.0, 10 ** rng.uniform(0.5, 3)])
         r = [-scipy.linalg.solve_continuous_are([[-gamma / 2]], [[1.0]], [[a * x]], [[1.0]])[0, 0] for x in h]
         inference = ln.infer(ln.infer.Rates(h, -np.array(r)))
@@ -240,7 +241,9 @@ def test_i3_rates_of_modes_come_with_the_errors_that_they_have():
     """Of an exponential in white noise, by Fisher's information; and by the spread over records."""
     t, loss, noise, rng = np.linspace(0, 3, 40), bowl(1.0, 10.0), 0.02, np.random.default_rng(6)
     path = ln.solve(ln.Objective(gamma=1.0), loss, [1.0, 2.0])(t)
-    seen = [ln.infer(path + noise * rng.normal(size=path.shape), loss, times=t, noise=noise).rates for _ in range(40)]
+    seen = [
+        ln.infer(path + noise * rng.normal(size=path.shape), loss, times=t, noise=noise).rates for _ in range(draws(20))
+    ]
     truth = np.sqrt(0.25 + np.array([1.0, 10.0])) - 0.5
     for i, (r, size) in enumerate(zip(truth, (1.0, 2.0), strict=True)):
         derivatives = np.stack([np.exp(-r * t), -size * t * np.exp(-r * t)], axis=1)
@@ -453,13 +456,13 @@ def test_predictions_hold_what_the_truth_does():
 
 def test_each_prediction_has_an_interval_of_its_own():
     """Rates that are seen are told by themselves, however well γ is: nominal coverage, and width where γ is known."""
-    h, runs = np.array([1.0, 4.0, 16.0, 100.0]), 60
+    h = np.array([1.0, 4.0, 16.0, 100.0])
     truth, hits = np.sqrt(1 + h) - 1, np.zeros(4)
-    for seed in range(runs):
+    for seed in range(RUNS):
         rates = ln.infer.Rates(h, truth * (1 + 0.01 * np.random.default_rng(seed).normal(size=4)), 0.01 * truth)
         low, high = ln.infer(rates).predict(stakes=1.0)
         hits += (low <= truth) & (truth <= high)
-    assert np.all(scipy.stats.binom.cdf(hits, runs, 0.95) > 1e-3)
+    assert np.all(scipy.stats.binom.cdf(hits, RUNS, 0.95) > 1e-3)
     for options in ({"known": {"gamma": 2.0}}, {"family": "hyperbolic"}, {"family": "memory"}):
         low, high = ln.infer(rates, **options).predict(stakes=1.0)
         assert np.all(high > 1.005 * low)
@@ -498,10 +501,15 @@ def test_a_family_never_fits_better_than_one_that_holds_it(start):
     assert found.family == "planner" and -0.1 < score["+metric"] - score["planner"] < 3
 
 
+@functools.cache
+def design(*h, unit):
+    return ln.infer.design(h, 4.0 * unit, 0.05, a=unit**2)
+
+
 @pytest.mark.parametrize("unit", [1e-8, 1e6, 1e8])
 def test_designs_and_rates_of_a_curve_have_no_unit(unit):
-    for h in ([1.0, 100.0], [1.0, 1.01]):
-        one, other = (ln.infer.design(h, 4.0 * s, 0.05, a=s * s) for s in (1.0, unit))
+    for h in ((1.0, 100.0), (1.0, 1.01)):
+        one, other = (design(*h, unit=s) for s in (1.0, unit))
         np.testing.assert_allclose(other.samples, one.samples, rtol=1e-3)
         np.testing.assert_allclose(other.times * unit, one.times, rtol=1e-3)
     t = np.linspace(0, 5, 60)
