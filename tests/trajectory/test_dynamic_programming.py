@@ -120,5 +120,5 @@ def test_with_a_deadline(seed):
     charge = 0.0 if rng.random() < 0.6 else 10 ** rng.uniform(-1, 1)
     drift = objective.drift if seed % 2 else None
     agrees(
-        replace(objective, gamma=gamma, drift=drift, horizon=horizon, terminal=charge), loss, start, until, (1501, 3001)
+        replace(objective, gamma=gamma, drift=drift, horizon=horizon, terminal=charge), loss, start, until, (751, 1501)
     )
