@@ -56,9 +56,9 @@ def minimise(
     Args:
         problem: the discretised objective.
         path: start, shape (N+1, D).
-        curvature: ∇²L along it, shape (N+1, D, D), if it is known nearly: as from a coarser grid. It is kept as long as
-            each step is at most a tenth of the one before; what it changes in the certificate is less than the grid's
-            own error.
+        curvature: ∇²L along it, shape (N+1, D, D), if it is known nearly: as from a coarser grid, whose path no easier
+            problem needs to lead here. It is kept as long as each step is at most a tenth of the one before; what it
+            changes in the certificate is less than the grid's own error.
         tolerance: on the largest component of a Newton step, relative to how far the path goes (``sizes``).
         limit: most Newton steps.
     """
