@@ -25,25 +25,23 @@ class BallDecides(explore.BallDecides):
         turn = rotation(self.angle)
         return np.asarray(turn @ np.diag(_SHARED["curvatures"]) @ turn.T)
 
-    def steepest(self, gradient: Array) -> Array:
-        """Return the velocity in the ball that goes down fastest."""
-        return prices.Norm(("l1", "l2", "linf")[self.norm], limit=1.0).velocity(-gradient)
-
     def clock(self, parts: int = 1) -> Array:
         """Return the ends of the pieces, or of as many times as many, which grow with time."""
         size = np.linalg.norm(self.start, [1, 2, np.inf][self.norm])
         return np.asarray(_SHARED["span"] * size * np.linspace(0, 1, parts * _COUNT + 1) ** 2)
 
+    @functools.cached_property
     def followed(self) -> Array:
-        """Return the places of steepest descent at the ends of the parts of the pieces."""
+        """The places of steepest descent at the ends of the parts of the pieces."""
         hessian, places = self.hessian(), [np.array(self.start)]
+        ball = prices.Norm(("l1", "l2", "linf")[self.norm], limit=1.0)
         for dt in np.diff(self.clock(_PARTS)):
-            places.append(places[-1] + dt * self.steepest(hessian @ places[-1]))
+            places.append(places[-1] + dt * ball.velocity(-hessian @ places[-1]))
         return np.array(places)
 
     def paid(self) -> float:
         """Return J of steepest descent, by the trapezium rule."""
-        loss = np.einsum("ni,ij,nj->n", self.followed(), self.hessian(), self.followed()) / 2
+        loss = np.einsum("ni,ij,nj->n", self.followed, self.hessian(), self.followed) / 2
         clock = self.clock(_PARTS)
         return float(np.trapezoid(np.exp(-self.gamma * clock) * loss, clock))
 
@@ -64,7 +62,7 @@ class BallDecides(explore.BallDecides):
     def _best(self) -> tuple[Array, float]:
         """Return the best velocities, and what they cost."""
         square, linear, level = self._bill()
-        rule = np.diff(self.followed()[::_PARTS], axis=0) / np.diff(self.clock())[:, None]
+        rule = np.diff(self.followed[::_PARTS], axis=0) / np.diff(self.clock())[:, None]
 
         def velocities(u: Array) -> tuple[Array, Array]:
             pairs = u.reshape(-1, 2)
@@ -118,7 +116,7 @@ class BallDecides(explore.BallDecides):
         ball = circle(60 if self.norm == 1 else 4) @ (rotation(-45) if self.norm == 2 else np.eye(2))
         lines = {
             "ball": np.array(self.start) + size * ball,
-            "rule": self.followed()[::_PARTS],
+            "rule": self.followed[::_PARTS],
             "optimal": self.path(self._best[0]),
         }
         return {name: inside(line, panel, panel) for name, line in lines.items()}

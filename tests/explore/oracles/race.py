@@ -109,7 +109,7 @@ class Race(explore.Race):
         if np.isnan(target):
             return np.stack([np.full_like(t, start[0]), fades], axis=-1)
         (law,) = (law for law in into_wells(self.gamma, self.tilt, self.dug) if law.target == target)
-        return np.stack([np.interp(t, *course(law, start[0], t[-1], count=1600)), fades], axis=-1)
+        return np.stack([np.interp(t, *_course(law, float(start[0]), float(t[-1]))), fades], axis=-1)
 
     def headline(self) -> str:
         """Return the sentence that stands in the place of a title."""
@@ -138,6 +138,11 @@ class Race(explore.Race):
             **{name: [track] for name, track in self.tracks().items()},
             **{f"loss of {name}": [np.stack([t, loss], axis=1)] for name, loss in self.losses().items()},
         }
+
+
+@functools.lru_cache(maxsize=64)  # starts around the edge lie above one another
+def _course(law: phase_plane.Feedback, start: float, until: float) -> tuple[Array, Array]:
+    return course(law, start, until, count=1600)
 
 
 def _rest_rate(gamma: float) -> float:
