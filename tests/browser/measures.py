@@ -77,8 +77,9 @@ READ = """document.querySelectorAll('.katex').forEach(
 TOKENS = """(() => {
   const seen = new Set();
   const way = e => (e.matches('.bd-article') ? '' : `${way(e.parentElement)}<${e.className}`);
-  for (const code of document.querySelectorAll('.bd-article :is(pre, dt.sig, em.sig-param)')) {
-    const shown = code.getClientRects().length > 0;
+  const codes = [...document.querySelectorAll('.bd-article :is(pre, dt.sig, em.sig-param)')];
+  const laid = codes.map((code) => [code, code.getClientRects().length > 0]);  // asked before anything changes
+  for (const [code, shown] of laid) {
     const tokens = [...code.querySelectorAll('span')].filter(span => !span.querySelector('a'));
     const fresh = new Set(tokens.filter((token) => {
       const kind = way(token) + (token.getAttribute('style') ?? '');

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from chrome import ALL_PICTURES, PHONE, WIDE, Browser, Page
+from chrome import PHONE, WIDE, Browser, Page
 from measures import CUT, FORMULAS, LINES, PLAIN, SCHEMES, put_on, violations
 from notebooks import chapters, notebook_path
 from paths import config, pages
@@ -25,9 +25,13 @@ LIVELY = [f"book/{name}" for name in WITH_EXPLORABLES]
 KINDS = [max(LIVELY, key=lambda name: expected(name.removeprefix("book/"))), "book/navigation", "book/notation",
          "book/atlas", "book/api/problem"]  # fmt: skip
 
-IMAGES = """[...document.querySelectorAll('.bd-article img')].map(e => ({
+# Asked once all have come, those of the other theme and those far below, too.
+IMAGES = """Promise.all([...document.images].map((e) => {
+  e.loading = 'eager';
+  return e.complete || new Promise((done) => { e.onload = e.onerror = done; });
+})).then(() => [...document.querySelectorAll('.bd-article img')].map(e => ({
   source: e.currentSrc.slice(0, 120), alt: e.getAttribute('alt') || '', loaded: e.complete && e.naturalWidth > 0,
-}))"""
+})))"""
 
 # What moves by itself on the page of a reader who wants no motion.
 MOVING = """document.getAnimations().map(e => `${e.transitionProperty ?? e.animationName} ${
@@ -119,11 +123,11 @@ def test_a_page_from_a_file_on_a_desk(browser: Browser, base: str, html: Path, n
         assert_stands_still_and_fits(page, phone=False)
         if name in CHAPTERS:
             assert_is_light(page, html)
-        page.evaluate(ALL_PICTURES)
+        images = page.evaluate(IMAGES)
         assert_needs_nothing_but_itself(page, base)
         formulas = assert_formulas_are_drawn(page)
         assert_nothing_overlaps(page)
-        for image in page.evaluate(IMAGES):
+        for image in images:
             assert image["loaded"], image
             assert len(image["alt"].split()) >= 3, f"say what a blind reader must know: {image}"
         if name in ("book/navigation", "book/momentum", "book/networks"):
