@@ -77,7 +77,7 @@ READ = """document.querySelectorAll('.katex').forEach(
 TOKENS = """(() => {
   const seen = new Set();
   const way = e => (e.matches('.bd-article') ? '' : `${way(e.parentElement)}<${e.className}`);
-  const codes = [...document.querySelectorAll('.bd-article :is(pre, dt.sig, em.sig-param)')];
+  const codes = [...document.querySelectorAll('.bd-article :is(pre, dt.sig)')];
   const laid = codes.map((code) => [code, code.getClientRects().length > 0]);  // asked before anything changes
   for (const [code, shown] of laid) {
     const tokens = [...code.querySelectorAll('span')].filter(span => !span.querySelector('a'));
