@@ -10,6 +10,7 @@ import pytest
 import scipy.integrate
 
 import lossnav as ln
+from lossnav.trajectory import stationary
 
 SOFT = ln.losses.Function(lambda x: np.logaddexp(0, -x[..., 0]), dim=1)
 FLAT = ln.losses.Function(lambda x: x[..., 0] ** 4 + x[..., 1] ** 2 / 2, dim=2)
@@ -120,6 +121,27 @@ def test_at_gamma_0_a_minimum_below_the_valley_counts_alone():
 
     path = ln.solve(ln.Objective(), ln.losses.Function(both, dim=2), [2.8, 0.2], max_seconds=60)
     assert path.asymptote[0] == pytest.approx(3.0, abs=0.2)
+
+
+@pytest.mark.parametrize("price", [None, ln.prices.Power(3.0, 0.7)])
+def test_a_valley_is_one_place_in_the_count_of_what_is_unseen(price):
+    """No two descents end at one place of a ring; beside it is a well, in which a path from above both may rest."""
+
+    def loss(depth, width, *centres):
+        def height(x):
+            wells = np.exp(-((x[..., None, :] - np.array(centres)) ** 2).sum(-1) / (2 * width**2)).sum(-1)
+            return ((x**2).sum(-1) - 1) ** 2 / 4 - depth * wells
+
+        return ln.losses.Function(height, dim=2)
+
+    one, start = loss(15.0, 0.3, (2.0, 2.0)), [2.5, 2.4]
+    path = ln.solve(ln.Objective(gamma=0.5, price=price), one, start)
+    dated = ln.solve(ln.Objective(gamma=0.5, price=price, horizon=30.0), one, start)
+    after = 2 * math.exp(-15.0) * float(one.value(path.asymptote))
+    assert path.unseen == 0 and path.action == pytest.approx(dated.action + after, rel=1e-8)
+    # Of many narrow wells some are met by one descent alone.
+    many = loss(60.0, 0.1, *np.random.default_rng(1).uniform(-4, 4, (100, 2)))
+    assert 0 < stationary.search(ln.Objective(gamma=0.5), many, np.array(start)).unseen < stationary.MOST_UNSEEN
 
 
 SINKS = ln.losses.Function(lambda x: x[..., 0] ** 2 * np.exp(-(x[..., 0] ** 2)), dim=1)  # 0 at 0, and at infinity
