@@ -94,12 +94,14 @@ class Transcription:
     @cached_property
     def kinetic_factors(self) -> tuple[Array, Array]:
         """ω/Δt relative to w at an interval's left and at its right node, shape (N, 1) each."""
-        return exp_mean(self._turn), exp_mean(-self._turn)
+        mean = exp_mean(self._turn)
+        return mean, np.exp(self._turn) * mean
 
     @cached_property
     def halves(self) -> tuple[Array, Array]:
         """What an interval's loss counts at its left and at its right node, relative to their discount, (N, 1) each."""
-        return self.dt * exp_moment(self._turn, 1), self.dt * exp_moment(-self._turn, 1)
+        (mean, _), ahead = self.kinetic_factors, exp_moment(self._turn, 1)
+        return self.dt * ahead, self.dt * np.exp(self._turn) * (mean - ahead)
 
     @cached_property
     def drift_shares(self) -> tuple[Array, Array]:

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 from lossnav._checks import Array
 
 LARGEST = math.log(sys.float_info.max)  # above it e^x is none
+_EPSILON = sys.float_info.epsilon
 FADED = 40.0  # e-folds of a discount after which nothing is left but rounding
 
 
@@ -36,9 +37,13 @@ def exp_moment(z: ArrayLike, order: int) -> Array:
     """Return ∫₀¹ (1 − u)ⁿ e^{−zu} du; its series where the formula would cancel."""
     z = np.asarray(z, dtype=np.float64)
     small = np.abs(z) < 1.0 + order
-    # the coefficients n!/(n + i + 1)! of (−z)^i, as many as |z| < n + 1 needs
-    coefficients = [1 / math.prod(range(order + 1, order + i + 2)) for i in range(30)]
-    series = np.polynomial.polynomial.polyval(-np.where(small, z, 0.0), coefficients)
+    # Σ n!/(n + i + 1)! (−z)^i, as far as there are digits
+    near, following = np.where(small, z, 0.0), order + 1
+    series = term = np.full_like(near, 1 / following)
+    while np.max(np.abs(term), initial=0.0) > _EPSILON / following:
+        following += 1
+        term = term * -near / following
+        series = series + term
     safe = np.where(small, 1.0, z)
     value = exp_mean(safe)
     for n in range(1, order + 1):  # by parts
