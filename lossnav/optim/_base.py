@@ -414,7 +414,9 @@ class Rule(torch.optim.Optimizer, abc.ABC):
         for saved_id, parameter in zip(saved_ids, self._parameters(), strict=True):
             half = parameter.dtype in _HALF
             for key, value in state_dict["state"].get(saved_id, {}).items():
-                if half and torch.is_tensor(value) and key != "step":
+                if key == "step":  # torch makes float32 of one for fused=True
+                    self.state[parameter][key] = counter(value).clone()
+                elif half and torch.is_tensor(value):
                     self.state[parameter][key] = value.to(parameter.device, torch.float32, copy=True)
                 elif torch.is_tensor(value) and self.state[parameter][key] is value:
                     self.state[parameter][key] = value.clone()

@@ -22,7 +22,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from lossnav.optim import _native
+from lossnav.optim import _native, _options
 from lossnav.optim._native import NoKernel
 from lossnav.optim._shards import PLAIN
 
@@ -101,7 +101,7 @@ def _launch(
 ) -> None:
     call = rule._call(group, states)
     library = _native.load(params[0].dtype, call.kernel)
-    counters = [s["step"].cpu() for s in states]  # the tensor itself, where it lies there
+    counters = [_options.counter(s["step"]).cpu() for s in states]  # the tensor itself, if it is one of the kernel's
     # The loop wants all streams of a weight in one layout: what lies otherwise is copied, and later copied back.
     homes = [p if _is_dense(p) else p.contiguous() for p in params]
     streams = [homes, [_laid_out_like(p, g) for p, g in zip(homes, grads, strict=True)]]

@@ -18,7 +18,7 @@ from lossnav.optim import _traced
 from lossnav.optim._base import Found, Group, Rule, State, zeros
 from lossnav.optim._fused import Call
 from lossnav.optim._native import NoKernel
-from lossnav.optim._options import count
+from lossnav.optim._options import count, counter
 from lossnav.problem.objective import Objective
 from lossnav.rules.derive import derive
 from lossnav.rules.derive.numbers import Number
@@ -166,7 +166,7 @@ class Generated(Rule):
 
     def _start(self, parameter: Tensor, group: Group, state: State) -> None:
         if "step" not in state:
-            state["step"] = torch.zeros((), dtype=torch.float32)
+            state["step"] = counter()
         for name in self._step_of(group).written.memory:
             if name not in state:
                 state[name] = zeros(parameter)

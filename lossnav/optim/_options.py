@@ -37,15 +37,18 @@ def check_flag(name: str, value: Any, allowed: str = "True or False") -> None:
         raise ValueError(f"{name} = {shown(value)}, but it must be {allowed}")
 
 
-def counter(step: Any) -> Tensor:
-    """Return a step counter as the state holds it; a file may hold a number in its place, or a tensor of whole ones."""
+def counter(step: Any = 0) -> Tensor:
+    """Return a step counter as the state holds it; a file may hold a number in its place, or a tensor of one.
+
+    Float32, which torch's optimizers have, stands still at 2²⁴: draws, turns and looks would be those of one step then.
+    """
     if torch.is_tensor(step):
         if step.numel() != 1:
             raise ValueError(f"step has shape {tuple(step.shape)}, but it must be a number >= 0")
-        if step.dtype == torch.float32 and step.ndim == 0:
+        if step.dtype == torch.float64 and step.ndim == 0:
             return step
         step = step.item()
-    return torch.tensor(finite("step", step, low=0.0), dtype=torch.float32)
+    return torch.tensor(finite("step", step, low=0.0), dtype=torch.float64)
 
 
 def check_rate(name: str, value: Any) -> None:

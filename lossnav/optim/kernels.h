@@ -21,7 +21,7 @@ static void move(int64_t count, real *const *at, const double *option, const dou
 enum { MOST = 16, ALIGNED = 64 };
 
 /* Cut the tensors, laid end to end, into equal shares, one a thread; then count the step. */
-void step(int64_t tensors, const int64_t *size, int64_t streams, real *const *stream, float *const *counter,
+void step(int64_t tensors, const int64_t *size, int64_t streams, real *const *stream, double *const *counter,
           const double *option, const double *each, int64_t each_count, int64_t shares) {
     int64_t total = 0;
     for (int64_t i = 0; i < tensors; i++) total += size[i];
@@ -37,7 +37,7 @@ void step(int64_t tensors, const int64_t *size, int64_t streams, real *const *st
                 real *begin = stream[s * tensors + i];
                 at[s] = begin ? begin + from : NULL;
             }
-            move(to - from, at, option, each + i * each_count, (double)*counter[i] + 1);
+            move(to - from, at, option, each + i * each_count, *counter[i] + 1);
         }
     }
     for (int64_t i = 0; i < tensors; i++) *counter[i] += 1;

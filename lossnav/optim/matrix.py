@@ -17,7 +17,7 @@ from lossnav.optim import _shards, belief
 from lossnav.optim._base import Found, Group, Rule, State, given, portions, zeros
 from lossnav.optim._generated import read, run, stated
 from lossnav.optim._iterated import orthogonal
-from lossnav.optim._options import count
+from lossnav.optim._options import count, counter
 from lossnav.rules import assume
 from lossnav.rules.bases import largest, turn, turn_back
 from lossnav.rules.derive.source import Statement
@@ -216,7 +216,7 @@ class BallisticMatrix(belief.Believing):
             super()._start(parameter, group, state)
             return
         kind = "polar" if group["long"] == "polar" and largest(max(sides), block) > most else group["curvature"]
-        state["step"] = torch.zeros((), dtype=torch.float32)
+        state["step"] = counter()
         state["m"] = zeros(parameter).reshape(sides)
         for name, shape in believed(group, kind).start(sides[0], sides[-1], block).items():
             state[name] = state["m"].new_zeros(shape)

@@ -17,6 +17,7 @@ from lossnav.optim import _naming, _noise, _shards
 from lossnav.optim._base import Found, Group, Rule, State, given, zeros
 from lossnav.optim._fused import Call
 from lossnav.optim._native import NoKernel
+from lossnav.optim._options import counter
 from lossnav.optim._prior import prior
 from lossnav.optim._uncertain_options import check_options, check_stability, forgetting
 
@@ -343,7 +344,7 @@ def start_state(rule: Rule, parameter: Tensor, group: Group, state: State) -> No
     """Begin as sure as the prior, and remember the prior."""
     if "precision" not in state:
         mean, variance = prior(rule, parameter, group)
-        state["step"] = torch.zeros((), dtype=torch.float32)
+        state["step"] = counter()
         state["precision"] = zeros(parameter).fill_(1 / variance)
         state["prior_mean"], state["prior_variance"] = mean, variance
         state["index"] = _naming.number(parameter, rule._all_groups())

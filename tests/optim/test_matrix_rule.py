@@ -106,6 +106,20 @@ def test_the_bound_makes_shorter_steps_by_a_root_of_the_number_of_weights():
     assert 0.9 < root_mean_square * (12 * 16) ** 0.25 < 1.1
 
 
+def test_bases_turn_however_long_a_run_is():
+    """At 2²⁴ a counter in float32 would stand still, and no step be one for it again."""
+    p = torch.nn.Parameter(torch.zeros(4, 3))
+    optimizer, bases = BallisticMatrix([p], curvature="eigenbasis", every=5), []
+    for g in noise(12, 4, 3, dtype=torch.float32):
+        p.grad = g
+        optimizer.step()
+        if not bases:
+            optimizer.state[p]["step"].fill_(2**24)
+        bases.append(optimizer.state[p]["ql"].clone())
+    turns = [2**24 + n for n in range(1, 12) if not torch.equal(bases[n], bases[n - 1])]
+    assert turns == [n for n in range(2**24 + 1, 2**24 + 12) if n % 5 == 0]
+
+
 def test_without_a_basis_it_is_belief():
     gradients = noise(10, 5, 6)
     path = driven(BallisticMatrix, gradients, lr=0.1, max_dim=4)

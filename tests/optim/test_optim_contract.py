@@ -247,6 +247,20 @@ def test_the_state_follows_a_model_that_changes_dtype(rule, to):
         assert optimizer.state[p]["step"].item() == 10
 
 
+def test_steps_are_counted_however_many_they_are(rule):
+    """By the kernel, without it and from a checkpoint, beyond the 2²⁴ of torch's counters in float32."""
+    model = network()
+    optimizer = rule(model.parameters())
+    advance(model, optimizer, range(1))
+    for p in model.parameters():
+        optimizer.state[p]["step"].fill_(2**24)
+    advance(model, optimizer, range(1, 4))
+    twin = rule(model.parameters())
+    twin.load_state_dict(copy.deepcopy(optimizer.state_dict()))
+    advance(model, twin, range(4, 6))
+    assert all(twin.state[p]["step"].item() == 2**24 + 5 for p in model.parameters())
+
+
 def test_memory_formats_are_kept(rule):
     weight = torch.nn.Parameter(torch.randn(4, 3, 5, 5, generator=torch.Generator().manual_seed(0)))
     plain = torch.nn.Parameter(weight.detach().clone())
