@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import torch
 from torch import Tensor
-
-from lossnav.rules.derive.program import LOST
 
 # p(x) = a x + b x³ + c x⁵, one after the other: of all five of this form the ones that bring [10⁻³, 1] nearest to 1
 # (Amsel et al. 2025, Algorithm 1 with their margin of 1 % for what bfloat16 rounds)
@@ -29,7 +28,8 @@ def orthogonal(matrices: Sequence[Tensor], dtype: torch.dtype) -> Tensor:
     Each step puts an odd polynomial in the place of the singular values, as products of matrices in ``dtype``. Nothing
     is read back from a device, as it is for eigenvectors.
     """
-    size = torch.stack(torch._foreach_norm(list(matrices))).clamp_min(LOST)
+    lost = math.sqrt(torch.finfo(matrices[0].dtype).tiny)  # what is less has no square
+    size = torch.stack(torch._foreach_norm(list(matrices))).clamp_min(lost)
     x = torch.stack([matrix.to(dtype) for matrix in matrices]).div_(size.to(dtype)[:, None, None])
     tall = x.shape[1] > x.shape[2]
     x = x.mT if tall else x

@@ -15,6 +15,8 @@ import torch
 
 globals().update({name: getattr(torch, name) for name in dir(torch) if name.startswith("_foreach_")})
 
+finfo = torch.finfo
+
 Lists = Any
 
 

@@ -9,6 +9,7 @@
    A rule moves at[0] along at[1] and remembers the rest. The numbers in `option` hold for all tensors, those in `each`
    for one, and n is the number of its step. */
 
+#include <float.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -47,6 +48,7 @@ void step(int64_t tensors, const int64_t *size, int64_t streams, real *const *st
 #define INLINE static inline __attribute__((always_inline))
 
 #define SINGLE (sizeof(real) == 4)
+static const real tiny = SINGLE ? FLT_MIN : DBL_MIN, lost = SINGLE ? 0x1p-63 : 0x1p-511; /* the smallest number, its root */
 static const real LOG2E = 1.4426950408889634074;
 static const real LN2_HIGH = SINGLE ? 0.693359375 : 6.93147180369123816490e-01;          /* n LN2_HIGH is exact */
 static const real LN2_LOW = SINGLE ? -2.12194440054690583e-4 : 1.90821492927058770002e-10; /* the sum is ln 2 */

@@ -18,7 +18,6 @@ Matrix = Any  # a numpy array or a tensor of torch
 
 _RIDGE = 1e-7  # of the mean eigenvalue; spread out, because LAPACK fails on equal eigenvalues, not on small ones
 _FLOOR = 1e-3  # of the mean eigenvalue, where a likelihood divides by the other side's: one never seen is zero
-TINY = 1.2e-38  # the smallest normal number of float32, which stands for 0 where something is divided by it
 
 
 def library(x: Matrix) -> Any:
@@ -119,6 +118,11 @@ def refreshed(kept: Mapping[str, Matrix], shape: tuple[int, ...], afresh: bool) 
 def blended(old: Matrix, new: Matrix, share: float) -> Matrix:
     """Return old + share·(new − old)."""
     return old.lerp(new, share) if hasattr(old, "lerp") else old + share * (new - old)
+
+
+def positive(x: Matrix) -> Matrix:
+    """Return x >= 0 with the smallest normal number of its precision in the place of 0, for what is divided by it."""
+    return x.clip(min=float(library(x).finfo(x.dtype).tiny))
 
 
 def level(means: Matrix, past: float, otherwise: Any) -> Matrix:

@@ -229,7 +229,7 @@ class Kronecker(Followed):
         if self.fit == "likelihood" and rows is not None and columns is not None:
             past = look.seen(self.beta, look.n - 1)
             by_column = square / bases.level(columns, past, 1.0)
-            by_row = square / bases.level(rows, past, bases.average(square).clip(min=bases.TINY))
+            by_row = square / bases.level(rows, past, bases.positive(bases.average(square)))
         if rows is not None:
             rows = look.average("rows", by_column.mean(-1, keepdims=True), self.beta)
         if columns is not None:
@@ -239,7 +239,7 @@ class Kronecker(Followed):
             return self._floored(means * length if self.fit == "bound" else means)
         if self.fit == "bound":
             return self._floored(root(rows * n) * root(columns * m))
-        unit = 1.0 if self.fit == "likelihood" else bases.average(rows).clip(min=bases.TINY)
+        unit = 1.0 if self.fit == "likelihood" else bases.positive(bases.average(rows))
         return self._floored(rows * (columns / unit))
 
 

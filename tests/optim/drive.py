@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,10 @@ def drive(optimizer_class: Any, grads: np.ndarray, *, start: Any = 1.0, **option
 
 class _Lists:
     """The list operations that a generated text calls, on one numpy array: each rounds once, in its precision."""
+
+    @staticmethod
+    def finfo(dtype):
+        return SimpleNamespace(tiny=float(np.finfo(dtype).tiny))
 
     def __getattr__(self, name):
         real, kind = self.real, name.removeprefix("_foreach_")

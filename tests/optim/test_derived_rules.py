@@ -134,6 +134,48 @@ def test_random_assumptions_generate_the_step_on_arrays(seed):
     assert np.abs(theta - START).max() > 1e-2
 
 
+UNITLESS = {
+    "ballistic": ln.derive(PLAIN, belief=assume.Filter(0.9), curvature=assume.SecondMoment(0.999), dt=1e-3),
+    "metric": ln.derive(
+        ln.Objective(gamma=1.0), belief=assume.Filter(0.9), metric=assume.RootMeanSquare(0.999), dt=1e-3
+    ),
+    "trend": ln.derive(PLAIN, belief=assume.Filter(0.9, trend=0.9), curvature=assume.SecondMoment(0.999), dt=1e-3),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("options", [{"fused": True}, {"foreach": True}, {"foreach": False}], ids=str)
+@pytest.mark.parametrize(("dtype", "unit"), [(torch.float32, 1e-14), (torch.float64, 1e-60)], ids=str)
+@pytest.mark.parametrize("name", UNITLESS)
+def test_a_step_does_not_depend_on_the_unit_of_a_loss_as_far_as_squares_are_held(name, dtype, unit, options):
+    """A trend's ṁ/s² has the loss in it once more below than above: with a unit of 1, 1/unit of it is the same step."""
+    rule, theta = UNITLESS[name], np.zeros_like(START)
+    weights, state = torch.nn.Parameter(torch.zeros(START.shape, dtype=dtype)), rule.init(theta)
+    optimizer = rule.optimizer([weights], **options)
+    for g in gradients(60):
+        weights.grad = torch.tensor(g * unit, dtype=dtype)
+        optimizer.step()
+        step, state = rule(g * unit, state, theta)
+        theta = theta + step
+    scale = np.abs(theta).max()
+    np.testing.assert_allclose(weights.detach().double().numpy() / scale, theta / scale, rtol=0, atol=1e-4)
+
+
+@pytest.mark.parametrize("options", [{"fused": True}, {"fused": False}], ids=str)
+@pytest.mark.parametrize(
+    "rule",
+    [
+        ln.derive(PLAIN, belief=assume.Filter(0.9, fading=1e-30), curvature=assume.SecondMoment(0.999), dt=1.0),
+        ln.derive(ln.Objective(gamma=1e-30), curvature=assume.SecondMoment(0.999), dt=1.0),
+    ],
+)
+def test_a_gradient_whose_square_is_lost_is_not_divided_by_less(rule, options):
+    """Float32 holds no 10⁻⁴⁸: V is 0, and beside it no α and no γ may take the place of √V."""
+    weights = torch.nn.Parameter(torch.zeros(3))
+    weights.grad = torch.full((3,), 1e-24)
+    rule.optimizer([weights], **options).step()
+    assert 0 < weights.abs().max() <= 1
+
+
 def test_numbers_stand_in_a_step_as_they_are_written():
     """0.0005 + 0.0001 − 0.0005 is no 0.00010000000000000005, and 0.1² no 0.010000000000000002."""
     objective = ln.Objective(gamma=1e-3, drift=ln.drifts.weight_decay(1e-3))

@@ -16,8 +16,9 @@ from typing import Any, NamedTuple
 
 from lossnav.rules.derive.numbers import Number
 
-TINY = 1e-30  # a normal number in float32: 0/TINY is 0, where 0/0 would be NaN, and nothing else changes
-LOST = 1e-18  # the root of a square that float32 does not hold: a gradient of less is not divided by less
+TINY = Number.named("tiny")  # the smallest normal number: 0/TINY is 0, where 0/0 would be NaN; nothing else changes
+LOST = Number.named("lost")  # its root, of a square that is not held: a gradient of less is not divided by less
+_LOSABLE = 1e-18  # more than LOST is in any precision
 
 
 class Operation(NamedTuple):
@@ -194,11 +195,11 @@ class Stream:
         """
         wanted = self.offset / self.factor
         name, owned = self._home, self.name in self.program.offsets and not self.is_torn(beside)
-        if positive and (wanted.zero or wanted.names & self.program.open):
+        if positive and (wanted.constant < _LOSABLE or wanted.names & self.program.open):
             if name not in self.program.roots:
                 wanted = wanted + TINY
             elif not self.program.roots[name]:
-                self.program.do("clamp_min", name, name, Number.of(LOST))
+                self.program.do("clamp_min", name, name, LOST)
                 self.program.roots[name] = True
         if wanted.text != self._has.text:
             target = name if owned else self.program.new()
@@ -281,7 +282,7 @@ class Product:
             for i, (list_name, number) in enumerate(remaining):
                 self.program.do("mul", shared, shared if i else name, list_name)
                 factor = factor * number
-            name = self.program.do("add", shared, shared, Number.of(TINY))
+            name = self.program.do("add", shared, shared, TINY)
         return name, factor
 
     def stream(self) -> Stream:
@@ -357,7 +358,7 @@ def decayed(x: Any) -> Stream:
     program = streamed.program
     name, factor = streamed.made()
     at = program.do("mul", program.new(), name, factor)
-    program.do("add", at, at, Number.of(TINY))
+    program.do("add", at, at, TINY)
     result = program.do("neg", program.new(), at)
     program.do("expm1", result, result)
     program.do("div", result, result, at)

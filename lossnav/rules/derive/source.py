@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from lossnav.rules.derive.rule import LearningRule
 
 _ZERO = Number.of(0.0)
+_SMALLEST = {  # numbers of a precision, which kernels.h has for C
+    "tiny": "    tiny = torch.finfo(theta[0].dtype).tiny  # 0/tiny is 0",
+    "lost": "    lost = math.sqrt(torch.finfo(theta[0].dtype).tiny)  # what is less has no square",
+}
 LR = Number.named("lr")
 
 
@@ -154,6 +158,8 @@ def write(what: Statement) -> Written:
         for name, number in view.known.items()
     ]
     operations = program.reused()
+    asked = {name for line in operations for part in line.parts if isinstance(part, Number) for name in part.names}
+    lines += [text for name, text in _SMALLEST.items() if name in asked]
     lines += [_torch(line, memory) for line in operations]
     return Written(memory, "\n".join(lines) + "\n", _c(operations, view.known, memory, what.names, probed), probed)
 
@@ -163,7 +169,7 @@ def check_names(rule: LearningRule) -> None:
     for part in (rule.curvature, rule.metric):
         if part is not None and isinstance(part.memory, str):
             raise ValueError(f"memory = {part.memory!r}, but it must be a tuple of names: ({part.memory!r},)")
-    own = {"theta", "g", "n", "lr", "told", "torch", "math", "min"}
+    own = {"theta", "g", "n", "lr", "told", "torch", "math", "min", *_SMALLEST}
     shares = {f"seen_{name}" for name in rule.memory}
     for name in rule.memory:
         odd = keyword.iskeyword(name) or not re.fullmatch(r"[a-z][a-z_]*", name)
