@@ -124,7 +124,10 @@ class Followed(Matrices):
             since: steps since the last one that was taken, whose weights this one has, too.
         """
         seen = {"left": g, "right": g.mT}
-        if self.fit == "likelihood" and age > 0 and "ql" in kept and "qr" in kept:
+        whitened = self.fit == "likelihood" and "ql" in kept and "qr" in kept
+        if whitened and age == 0:  # rows have the unit of g², columns none
+            seen["right"] = g.mT / root(bases.positive(bases.average(g * g)))
+        elif whitened:
             past = 1 - self.beta**age
             seen["left"] = bases.turn(g, None, kept["qr"]) / root(bases.level(kept["columns"], past, 1.0))
             seen["right"] = (bases.turn(g, kept["ql"], None) / root(bases.level(kept["rows"], past, 1.0))).mT

@@ -113,9 +113,9 @@ def _divided(group: Group, g: Tensor, state: State, age: float) -> tuple[Tensor,
 
 
 def _watch(group: Group, g: Tensor, state: State, age: float, since: float) -> None:
-    over_b, over_a = _divided(group, g, state, age) if age else (g @ g.T, g.T @ g)
+    over_b, over_a = _divided(group, g, state, age)
     decay = group["betas"][1] ** since
-    scale_l, scale_r = (g.shape[1], g.shape[0]) if age else (1, 1)
+    scale_l, scale_r = g.shape[1], g.shape[0]
     state["L"] = decay * state["L"] + (1 - decay) * over_b * scale_l
     state["R"] = decay * state["R"] + (1 - decay) * over_a * scale_r
 

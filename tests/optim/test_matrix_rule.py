@@ -87,6 +87,16 @@ def test_turned_gradients_make_turned_steps_and_those_of_belief_are_not(curvatur
     assert (theirs - ours).norm() > 0.1 * ours.norm()
 
 
+@pytest.mark.parametrize(("dtype", "unit"), [(torch.float64, 1e-60), (torch.float64, 1e60), (torch.float32, 1e-14)])
+@pytest.mark.parametrize("curvature", CURVATURES)
+def test_steps_do_not_depend_on_the_unit_of_a_loss_as_far_as_squares_are_held(curvature, dtype, unit):
+    gradients = noise(40, 5, 4) * torch.logspace(-1, 1, 4)
+    options = {"lr": 0.01, "curvature": curvature, "every": 5, "watch": 2}
+    path = driven(BallisticMatrix, (gradients * unit).to(dtype), **options)
+    expected = driven(BallisticMatrix, gradients, **options)
+    assert (path - expected).abs().max() < 1e-4 * expected.abs().max()
+
+
 @pytest.mark.parametrize("curvature", [kind for kind in CURVATURES if kind != "bound"])
 def test_the_rate_is_the_root_mean_square_of_a_step_whatever_the_curvature(curvature):
     """M14: without a memory in m, on stationary noise of any covariance of rows and columns."""
