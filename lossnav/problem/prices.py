@@ -130,6 +130,10 @@ class Price(abc.ABC):
         """Return where the optimum from x, shape (D,), is after times t, shape (T,): shape (T, D)."""
         raise NotImplementedError
 
+    def travel(self, x: Array, t: Array, bowl: Bowl) -> Array:
+        """Return ``settle`` − x; a closed form has the digits that x has not left of a way much shorter than it."""
+        return self.settle(x, t, bowl) - x
+
     def pace(self, x: Array, bowl: Bowl) -> Array:
         """Return the optimal velocity at x, shape (..., D)."""
         return self.velocity(self.costate(x, bowl))
@@ -364,6 +368,12 @@ class Box(_Separable):
         free = np.minimum(np.abs(x), edge) * np.exp(-r * np.maximum(t - turn, 0.0))
         return np.sign(x) * np.where(t < turn, limited, free)
 
+    def travel(self, x: Array, t: Array, bowl: Bowl) -> Array:
+        r, _, edge, turn = self._phases(x, bowl)
+        t = t[:, None]
+        slowed = np.minimum(np.abs(x), edge) * np.expm1(-r * np.maximum(t - turn, 0.0))
+        return np.sign(x) * (slowed - self.limit * np.minimum(t, turn))
+
     def costate(self, x: Array, bowl: Bowl) -> Array:
         """Return −V′: what the way at the limit and the free one after it add, by the envelope theorem."""
         _, stiffness, edge, turn = self._phases(x, bowl)
@@ -398,9 +408,12 @@ class _Tolled(Price):
 
     def settle(self, x: Array, t: Array, bowl: Bowl) -> Array:
         """Return x_λ + (x − x_λ)e^{−rt} beyond the dead zone."""
+        return x + self.travel(x, t, bowl)
+
+    def travel(self, x: Array, t: Array, bowl: Bowl) -> Array:
         r, _ = self._rate(bowl)
         gone = np.where(t[:, None] > 0, np.expm1(-np.where(t > 0, t, 1.0)[:, None] * r), 0.0)
-        return x + self._zone(x, bowl)[0] * gone
+        return self._zone(x, bowl)[0] * gone
 
     def costate(self, x: Array, bowl: Bowl) -> Array:
         beyond, share = self._zone(x, bowl)

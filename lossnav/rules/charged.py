@@ -49,5 +49,4 @@ def moved(objective: Objective, gradient: Array, hessian: Array, dt: float, limi
             f"objective.price = {price!r} {declined}; elsewhere its rule is known only as gamma → inf: give "
             "limit='overdamped'"
         )
-    place = gradient / axes.curvature
-    return price.settle(place, np.array([dt]), axes)[0] - place
+    return price.travel(gradient / axes.curvature, np.array([dt]), axes)[0]

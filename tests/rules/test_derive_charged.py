@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mpmath
 import numpy as np
 import pytest
 import scipy.linalg
@@ -81,6 +82,32 @@ def test_limits_and_tolls_give_the_rules_that_they_are_said_to(name):
     np.testing.assert_allclose(places, defined(step), rtol=1e-9, atol=1e-12)
     assert_optimizers_go_through(rule, places)
     assert "of one coordinate each" in rule._repr_markdown_() and state.step == 30
+
+
+def test_a_limit_holds_however_far_the_minimum_is():
+    """The way of a step has its digits where the distance m/h is 1e14 of them, on arrays and in ``update``."""
+    dt, far = 1e-3, ln.Objective(price=P.Box(2.0))
+    rule = ln.derive(far, curvature=A.SecondMoment(0.9), dt=dt, exact=True)
+    for size in (1e-25, 1e-14, 1e-9):
+        step, _ = rule([size, -size], rule.init([0.0, 0.0]), [0.0, 0.0])
+        np.testing.assert_allclose(step, [-2 * dt, 2 * dt], rtol=1e-14)
+    np.testing.assert_allclose(ln.update(far, [1.0], [[1e-20]], dt), [-2 * dt], rtol=1e-14)
+    near = ln.Objective(gamma=0.3, price=P.Box(0.5, 3.0))
+    with mpmath.workdps(40):  # r = √(γ²/4 + ηkh) − γ/2, and x(1 − e^{−rt}) where the limit is far
+        r = mpmath.sqrt(mpmath.mpf(0.3) ** 2 / 4 + 3) - mpmath.mpf(0.3) / 2
+        expected = float(mpmath.mpf("0.01") * mpmath.expm1(-r * mpmath.mpf(1e-12)))
+    np.testing.assert_allclose(ln.update(near, [0.01], [[1.0]], 1e-12), [expected], rtol=1e-13)
+
+
+@pytest.mark.parametrize("options", [{"fused": True}, {"foreach": True}], ids=str)
+def test_a_gradient_below_the_toll_moves_nothing(options):
+    objective = ln.Objective(k=2.0, gamma=0.8, price=P.Toll(0.3, 3.0))
+    weights = torch.nn.Parameter(torch.zeros(40))
+    optimizer = ln.derive(objective, belief=A.Filter(0.9), dt=0.1).optimizer([weights], **options)
+    for _ in range(20):
+        weights.grad = torch.linspace(-0.11, 0.11, 40)
+        optimizer.step()
+    assert not weights.any()
 
 
 def test_an_exact_clipped_step_is_that_of_update():

@@ -89,7 +89,7 @@ def generated(rule: LearningRule) -> bool:
 
 def soft(x: Any, edge: Any) -> Any:
     """Return sign(x)·max(|x| − edge, 0) of an array, or of a list that has only a name yet."""
-    return x if absent(edge) else x - x * edge / _at_least(abs(x), edge)
+    return x if absent(edge) else x - x / _at_least(abs(x) / edge, 1.0)  # within the edge exactly 0
 
 
 def clipped(x: Any, bound: Any) -> Any:
@@ -114,7 +114,7 @@ def moved(rule: LearningRule, seen: Believed) -> Array:
         return free if np.all(np.isinf(price.cap)) else clipped(free, price.cap * dt)
     place = np.where(seen.mean == 0, 0.0, seen.mean) / np.where(h > 0, h, 1.0)
     bowl = Bowl(np.broadcast_to(np.where(h > 0, h, 1.0), place.shape).ravel(), k, gamma)
-    return price.settle(place.ravel(), np.array([dt]), bowl)[0].reshape(place.shape) - place
+    return price.travel(place.ravel(), np.array([dt]), bowl)[0].reshape(place.shape)
 
 
 def pushed(rule: LearningRule, seen: Believed, velocity: Array) -> tuple[Array, Array]:
