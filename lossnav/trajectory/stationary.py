@@ -60,7 +60,7 @@ def search(objective: Objective, loss: Loss, theta0: Array, *, seed: int = 0) ->
 
     Without drift these are the stationary points of L: by formula where the loss has one, else by minimisation and
     root search from 305 starts, ``theta0`` and quasi-random ones around it (so a point far outside may be missed), or
-    from the loss's own ``starts``; from 49 if these see nothing but convexity, or where the loss is called point by
+    from the loss's own ``starts`` and, if these seem to miss some, from more; from 49 if these see nothing but convexity, or where the loss is called point by
     point. Under a drift the flow down the force takes the place of minimisation.
     """
     known, dim = loss.stationary_points(), loss.dim
@@ -86,11 +86,11 @@ def search(objective: Objective, loss: Loss, theta0: Array, *, seed: int = 0) ->
     # Descend from all starts; go on from more as long as ends that were met once only say that some are unseen.
     low, count = down(starts), len(starts)
     unseen = _unseen(objective, loss, theta0, low.ends)
-    # What a few starts say of small basins is little: it is enough where none was seen to part from another, or where
-    # each point is a call of its own.
+    # What a few starts say of small basins is little: it is enough where none was seen to part from another, where
+    # each point is a call of its own, or where the loss knows where to start.
     alone = "one by one" in getattr(loss, "batches", {}).values()
-    least = 1 if low.bent and not alone else 0
-    for number in range(_ROUNDS if own_starts is None and not affine else 0):
+    least = 1 if low.bent and not alone and own_starts is None else 0
+    for number in range(0 if affine else _ROUNDS):
         if number >= least and (unseen <= MOST_UNSEEN or (number > 0 and unseen > _HOPELESS)):
             break
         more = _starts(theta0, seed + 1 + number, getattr(loss, "reach", 1.0), _BOXES, _FEW if alone else _MORE)[1:]

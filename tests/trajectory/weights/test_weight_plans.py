@@ -95,6 +95,13 @@ def test_of_two_wells_the_plan_chooses_the_cheaper() -> None:
     assert un.plan(near, wells, [-1.0], [0.01], tol=1e-4).rest[0, 0] < -0.9
 
 
+def test_a_well_that_one_of_a_few_descents_found_is_no_reason_to_refuse() -> None:
+    """Of the loss's own starts one alone gets to the lower well; with a deadline at 400 J is 32.05236620."""
+    wells = ln.losses.Function(lambda x: 31.4459 * (x[..., 0] ** 2 - 1) ** 2 / 4 + 0.1 * x[..., 0], dim=1)
+    path = un.plan(un.Problem(gamma=0.05, entropy=0.0814), wells, [2.094], [0.6562])
+    assert path.action == pytest.approx(32.05236620, rel=1e-8)
+
+
 def test_other_losses_are_averaged_by_quadrature() -> None:
     well = ln.losses.Function(lambda x: x[..., 0] ** 4 / 4, lambda x: x**3, lambda x: 3 * x[..., None] ** 2, dim=1)
     path = un.plan(un.Problem(gamma=0.5, entropy=0.6), well, [0.8], [0.1])
