@@ -60,8 +60,9 @@ def search(objective: Objective, loss: Loss, theta0: Array, *, seed: int = 0) ->
 
     Without drift these are the stationary points of L: by formula where the loss has one, else by minimisation and
     root search from 305 starts, ``theta0`` and quasi-random ones around it (so a point far outside may be missed), or
-    from the loss's own ``starts`` and, if these seem to miss some, from more; from 49 if these see nothing but convexity, or where the loss is called point by
-    point. Under a drift the flow down the force takes the place of minimisation.
+    from the loss's own ``starts`` and, if these seem to miss some, from more; from 49 if these see nothing but
+    convexity, or where the loss is called point by point. Under a drift the flow down the force takes the place of
+    minimisation.
     """
     known, dim = loss.stationary_points(), loss.dim
     if objective.drift is None and known is not None:
