@@ -28,6 +28,7 @@ _PASSES, _LEAST_PASSES = 64, 4  # places that paths may go by: in all, and to ea
 _PLANES, _ASIDE = 2, (0.35, 0.8)  # where to go round an obstacle: in how many planes, how far off in lengths of the way
 _FEW, _ITERATIONS, _SAME = 32, 8, 1e-4  # steps and iterations of a first look at other ways; by what it must gain
 _FOLLOWED = 40  # rests to which paths are looked for at least; to others only where they may cost less
+_FULL, _ROUGH = 4, 1e-4  # so many candidates are solved to the end; others, if clearly dearer, to this accuracy
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,13 +149,13 @@ class ToRests:
             else:
                 probes.append(probe)
         probes.sort(key=lambda probe: probe.action)
-        for rank, (probe, rough) in enumerate(
-            zip(probes, self.settings.for_each([p.action for p in probes]), strict=True)
-        ):
+        for rank, probe in enumerate(probes):
             if budget.spent():
                 yield probe.trajectory()
                 return
             budget.stage(f"path {rank + 1} of {len(probes)} to full accuracy")
+            dear = rank >= _FULL and probe.action > probes[0].action + 0.05 * abs(probes[0].action)
+            rough = replace(self.settings, rtol=max(self.settings.rtol, _ROUGH)) if dear else self.settings
             path = replace(refine(probe.problem, probe.minimum, rough), unseen=rests.unseen)
             yield path if self.cut is not None or budget.spent() else self._still_arriving(path, probe.problem.horizon)
 

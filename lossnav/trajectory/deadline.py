@@ -65,11 +65,12 @@ def from_starts(
     else:
         starts.append(theta0 + u * (endpoint - theta0))
     minima = newton.unlike(newton.minimise_all(problem, np.array(starts)))
-    if graded:  # others may have left the domain of the metric
-        minima = [m for m in minima if m.converged] or minima
-    minima.sort(key=lambda minimum: (not minimum.converged, minimum.action))
-    for minimum, enough in zip(minima, settings.for_each([m.action for m in minima]), strict=True):
-        yield refine(*(approach.settle(problem, minimum) if graded else (problem, minimum)), enough)
+    if not graded:
+        for minimum in minima:
+            yield refine(problem, minimum, settings)
+        return
+    for minimum in [m for m in minima if m.converged] or minima:  # others may have left the domain of the metric
+        yield refine(*approach.settle(problem, minimum), settings)
 
 
 def carried(problem: Transcription, theta0: Array) -> list[Array]:

@@ -16,8 +16,6 @@ from lossnav.trajectory.nodal import Nodes, curve, nodes_of, trajectory_of
 from lossnav.trajectory.result import Trajectory
 from lossnav.trajectory.transcription import Transcription
 
-_FULL, _ROUGH = 4, 1e-4  # so many candidates are solved to the end; others, if clearly dearer, to this accuracy
-
 
 @dataclass(frozen=True)
 class Settings:
@@ -29,12 +27,6 @@ class Settings:
     steps: int | None = None
     rtol: float = 1e-8
     blur: float = 0.0
-
-    def for_each(self, costs: list[float]) -> list[Settings]:
-        """Return the accuracy for each of several candidates that cost about so much, the best of them first."""
-        rough = replace(self, rtol=max(self.rtol, _ROUGH))
-        dear = [cost > costs[0] + 0.05 * abs(costs[0]) for cost in costs]
-        return [rough if rank >= _FULL and much else self for rank, much in enumerate(dear)]
 
 
 def _every_second(nodes: Nodes) -> Nodes:

@@ -13,7 +13,6 @@ import sympy
 
 import lossnav as ln
 from lossnav.problem.task import Driven, Phases
-from lossnav.trajectory import deadline
 
 X, Y = sympy.symbols("x y")
 QUARTIC = X**6 / 6 - 18 * X**5 / 25 + 4 * X**4 / 5  # 0 in a minimum of fourth order at 0, .43 in a sharp one at 2
@@ -132,23 +131,3 @@ def test_each_parameter_may_have_a_unit_of_its_own_that_the_metric_knows():
     scaled = WELLS.subs({X: X / 100, Y: Y * 100}, simultaneous=True)
     path = ln.solve(ln.Objective(gamma=0.3, metric=np.diag([1e-4, 1e4])), loss_of(scaled), [400.0, 0.03])
     assert path.action == pytest.approx(AMONG_WELLS, rel=1e-9)
-
-
-def test_with_a_deadline_the_best_of_many_paths_is_solved_first_and_what_is_dearer_roughly(monkeypatch):
-    """The loss is a sum, so that J is that of its parts: of many paths of a deadline most cost a lot more."""
-    wells = [(x**2 - 1) ** 2 / 4 + (i + 1) * x / 20 for i, x in enumerate(sympy.symbols("x:4"))]
-    start, solved = [0.3, -0.2, 0.25, -0.3], []
-
-    def noted(problem, minimum, settings):
-        solved.append((minimum.action, settings.rtol))
-        return refine(problem, minimum, settings)
-
-    refine = deadline.refine
-    objective = ln.Objective(horizon=12.0)
-    parts = [ln.solve(objective, loss_of(well), [x]) for well, x in zip(wells, start, strict=True)]
-    monkeypatch.setattr(deadline, "refine", noted)
-    path = ln.solve(objective, loss_of(sum(wells)), start)
-    assert path.converged and path.action == pytest.approx(sum(part.action for part in parts), rel=1e-9)
-    costs, accuracies = zip(*solved, strict=True)
-    assert len(costs) > 4 and list(costs) == sorted(costs)
-    assert set(accuracies[:4]) == {1e-8} and set(accuracies[4:]) == {1e-4}
