@@ -129,7 +129,19 @@ def recipes() -> dict[str, Recipe]:
     }
 
 
-HOOKS = ("formula", "zone", "refuses", "settle", "pace", "costate", "cost", "softened", "softened_velocity", "ease")
+HOOKS = (
+    "formula",
+    "zone",
+    "refuses",
+    "settle",
+    "travel",
+    "pace",
+    "costate",
+    "cost",
+    "softened",
+    "softened_velocity",
+    "ease",
+)
 EXEMPT = {
     **{
         f"prices.{name}.{hook}": "solvers ask it, with what they have checked"

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 _ZERO = Number.of(0.0)
 _SMALLEST = {  # numbers of a precision, which kernels.h has for C
-    "tiny": "    tiny = torch.finfo(theta[0].dtype).tiny  # 0/tiny is 0",
-    "lost": "    lost = math.sqrt(torch.finfo(theta[0].dtype).tiny)  # what is less has no square",
+    "tiny": "    tiny = torch.finfo(theta[0].dtype).tiny",
+    "lost": "    lost = torch.finfo(theta[0].dtype).tiny**0.5",
 }
 LR = Number.named("lr")
 
