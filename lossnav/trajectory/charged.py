@@ -159,7 +159,8 @@ class OnMesh:
                     f"paths of two late deadlines by {np.array2string(places[0], precision=6)} do not agree on J, so "
                     "that it may be less than elsewhere: give objective.horizon, or raise gamma"
                 ) from None
-            yield replace(path, unseen=rests.unseen)
+            # Whether a floor was counted as one place hangs on the digits of its curvature: its path tells no share.
+            yield path if len(floor) else replace(path, unseen=rests.unseen)
 
     @staticmethod
     def _softened(case: Case, rests: Rests) -> Softened:
@@ -209,7 +210,6 @@ class _Moving(ToRests):
             known = change <= 10 * _KINKED * abs(path.action)
             stays = resting_action(objective.k * float(self.loss.value(path.asymptote)), objective.gamma, 1.0)
             excess, error = path.action - stays, path.error + change
-            path = replace(path, unseen=rests.unseen)
             yield late.standing(path, path.action, excess, path.asymptote, error, known)
 
     def compared(self, best: Trajectory) -> Trajectory:

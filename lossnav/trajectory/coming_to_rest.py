@@ -109,7 +109,8 @@ class ToRests:
         ends = self._below(ends)
         if forgotten := self._forgotten(ends):
             budget.stage("a path that is forgotten on its way")
-            yield self._late(replace(rests, points=np.array([end.centre for end in forgotten])))
+            path = self._late(replace(rests, points=np.array([end.centre for end in forgotten])))
+            yield replace(path, unseen=rests.unseen)
             ends = [end for end in ends if end not in forgotten]
             if not ends:
                 return
@@ -137,8 +138,7 @@ class ToRests:
 
     def _late(self, rests: Rests, least: float = 0.0) -> Trajectory:
         """Return the path of a late deadline, at the earliest ``least`` after the loss has settled."""
-        path = late.path(self.objective, self.loss, self.theta0, rests, self.settings, self.settled + least)
-        return replace(path, unseen=rests.unseen)
+        return late.path(self.objective, self.loss, self.theta0, rests, self.settings, self.settled + least)
 
     def _all(self, ends: list[LocalValue], rests: Rests) -> Iterator[Trajectory]:
         """Yield what was found on coarse grids: what is no path as it is, the others refined, the cheapest first."""
@@ -337,8 +337,7 @@ class ToRests:
     def _coarse(self, span: float, end: LocalValue) -> Transcription:
         """Return J on the mesh of a first solution, which resolves the law of the end.
 
-        Where equal steps that do so leave more than γΔt = ¼, the discount is integrated exactly and meshes follow the
-        path.
+        Where equal steps that do so leave more than γΔt = ¼, meshes follow the path.
         """
         level = float(self.final_loss.value(end.fixed if end.growth < 0 else end.centre))
         fastest = float(np.max(np.abs(np.linalg.eigvals(end.closed))))

@@ -130,18 +130,20 @@ def _unseen(objective: Objective, loss: Loss, theta0: Array, ends: Array) -> flo
     with np.errstate(all="ignore"):
         places = np.concatenate([theta0[None], ends])
         heights = objective.cost_rate(loss, places, np.zeros_like(places))
-    low = heights[1:] <= heights[0]
+    start, low = heights[0], heights[1:] <= heights[0]
     ends, heights = ends[low], heights[1:][low]
     if len(ends) < 2:
         return 0.0
     size = _ALIKE * _sizes(theta0, ends)
     alike = np.abs(ends[:, None, :] - ends[None, :, :]).max(axis=2) <= size[:, None]
-    # No two descents end at one place of a valley: its floor is one, at one height.
+    alone = alike.sum(axis=1) == 1
+    if not np.any(alone):
+        return 0.0
+    # No two descents end at one place of a valley: floors at one height, to so much of the way down to them, are one.
     curvature = np.abs(np.linalg.eigvalsh(loss.hessian(ends)))
     flat = curvature.min(axis=1) <= DEGENERATE * curvature.max(axis=1)
-    level = np.abs(heights[:, None] - heights) <= _ALIKE * np.ptp(heights)
-    alike |= flat[:, None] & flat & level
-    return float(np.mean(alike.sum(axis=1) == 1))
+    level = np.abs(heights[:, None] - heights) <= _ALIKE * (start - np.minimum(heights[:, None], heights))
+    return float(np.mean(alone & ((flat[:, None] & flat & level).sum(axis=1) <= 1)))
 
 
 def _bottomless(objective: Objective, loss: Loss, theta0: Array, rests: Array) -> Array | None:

@@ -10,12 +10,11 @@ Over the interval from t_n to t_{n+1}, with s the slip and G at the middle m of 
 
 The path is linear between its nodes, with ω, α, β that integrate the discount exactly, and a and b those of the
 discounted mean of f. What costs nothing but a steady rate, such as resting against a drift, is exact however long the
-steps are, and the error of a mode of rate r is of relative size γrΔt²/12 (velocities in the middle and the trapezoidal
-rule, which this is at γ = 0, leave γ²Δt²/24).
-
-Errors are O(Δt²) in J and path, and symmetric in an interval's ends: on the nodes of one ``Mesh`` they are a series in
-(1/N)². Where the loss jumps in time there is to be a node: α has what comes after it, β what was
-before. Derivatives are divided by w_n, so that nothing underflows.
+steps are. Elsewhere, for γΔt below 1, errors are O(Δt²) in J and path, of relative size γrΔt²/12 for a mode of rate r
+(velocities in the middle and the trapezoidal rule, which this is at γ = 0, leave γ²Δt²/24), and symmetric in an
+interval's ends: on the nodes of one ``Mesh`` they are a series in (1/N)². Beyond, where e^{−γΔt} is small, a path is
+that of implicit Euler steps of the gradient flow, of first order. Where the loss jumps in time there is to be a node: α
+has what comes after it, β what was before. Derivatives are divided by w_n, so that nothing underflows.
 """
 
 from __future__ import annotations
