@@ -38,6 +38,7 @@ _SOURCE = re.compile(r"<annotation\b.*?</annotation>", re.DOTALL)
 _OPENING = re.compile(r"[^\s\w]{1,3}$")  # at the end of the text before a formula: (
 _CLOSING = re.compile(r"[^\s\w]{1,3}")  # at the start of the text after it: ), or ;
 _TAGS = re.compile(r"<[^>]*>")
+END = "<wbr>"  # of a display: one that a browser has read half of is not shown, for it would stand elsewhere when it is whole
 _DRAWN = '<span class="katex-html"'
 
 
@@ -191,7 +192,7 @@ def visit_block(self: Any, formula: nodes.math_block) -> None:
     """Write a formula in a display."""
     try:
         drawn = display(formula.astext())
-        self.body.append(self.starttag(formula, "div", CLASS="math notranslate nohighlight") + drawn + "</div>\n")
+        self.body.append(self.starttag(formula, "div", CLASS="math notranslate nohighlight") + drawn + END + "</div>\n")
     except ValueError as error:
         logger.warning("%s", error, location=formula, type="lossnav", subtype="math")
     raise nodes.SkipNode

@@ -12,7 +12,7 @@ from node import MODULES
 Scheme = Literal["light", "dark"]
 SCHEMES: tuple[Scheme, ...] = ("light", "dark")
 
-# Formulas that are not drawn, or drawn as an error; and TeX that a reader would see.
+# Formulas that are not drawn, have no end, or are drawn as an error; and TeX that a reader would see.
 FORMULAS = r"""(() => {
   const sources = [...document.querySelectorAll('.bd-article .math')];
   const texts = document.createTreeWalker(document.querySelector('.bd-article'), NodeFilter.SHOW_TEXT);
@@ -21,7 +21,8 @@ FORMULAS = r"""(() => {
     if (!text.parentElement.closest('pre, code, script, style')) words += text.data;
   return {
     sources: sources.length,
-    unset: sources.filter(e => !e.querySelector('.katex-html')).map(e => e.textContent.slice(0, 80)),
+    unset: sources.filter(e => !e.querySelector('.katex-html') || e.matches('div:not(:has(> wbr))'))
+      .map(e => e.textContent.slice(0, 80)),
     wrong: [...document.querySelectorAll('.katex-error')].map(e => e.textContent),
     raw: words.match(/\\(frac|d?tfrac|theta|eta|gamma|begin|nabla|mathrm)\b/g) || [],
   };

@@ -171,6 +171,16 @@ def test_code_that_late_letters_make_too_wide_is_marked(browser: Browser, base: 
         assert page.evaluate("document.querySelector('pre').dataset.more") == "right"
 
 
+@pytest.mark.parametrize("base", ["file"], indirect=True)
+def test_a_display_is_shown_when_it_is_read_to_its_end(browser: Browser, base: str) -> None:
+    with browser.page(PHONE) as page:
+        page.open(f"{base}/book/proofs.html")
+        shown = "getComputedStyle(document.querySelector('div.math')).visibility"
+        assert page.evaluate(shown) == "visible"
+        page.evaluate("document.querySelector('div.math').lastElementChild.remove()")
+        assert page.evaluate(shown) == "hidden"
+
+
 @pytest.mark.parametrize("base", ["http"], indirect=True)
 @pytest.mark.parametrize("name", pages())
 def test_a_page_over_http_on_a_phone_by_day_and_by_night(browser: Browser, base: str, name: str) -> None:
