@@ -38,7 +38,7 @@ _SOURCE = re.compile(r"<annotation\b.*?</annotation>", re.DOTALL)
 _OPENING = re.compile(r"[^\s\w]{1,3}$")  # at the end of the text before a formula: (
 _CLOSING = re.compile(r"[^\s\w]{1,3}")  # at the start of the text after it: ), or ;
 _TAGS = re.compile(r"<[^>]*>")
-END = "<wbr>"  # of a display: one that a browser has read half of is not shown, for it would stand elsewhere when it is whole
+END = "<wbr>"  # of a display: what a browser has read half of is not shown, for it stands elsewhere when it is whole
 _DRAWN = '<span class="katex-html"'
 
 
