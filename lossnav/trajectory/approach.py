@@ -36,6 +36,7 @@ _SAMPLES = 400  # intervals on which the law's density is summed, in each stretc
 _SLOWEST = 4.0  # the scale of the longest steps of a path that only relaxes, in units of that of the slowest mode
 _LENGTHENED = 3  # times, if the path has not arrived
 _ITERATIONS = 20  # of Newton's method; from the linear law it takes a handful
+_FEWER = 32.0  # times fewer steps: γΔt is then above 1 in the shortest intervals of finer grids, too
 _JUMP = 0.25  # the largest share of the whole way that one interval may hold
 
 
@@ -54,16 +55,16 @@ def first(
 ) -> Transcription:
     """Return J on a coarse mesh that ``settle`` may move: of equal steps, or as the law of the end asks for."""
     undiscounted = replace(objective, gamma=0.0)  # which is integrated exactly
-    times, weight, turning = _asked(objective, loss, horizon, terminal)
+    times, weight, turning, halfway = _asked(objective, loss, horizon, terminal)
     steps = first_steps(undiscounted, loss.dim, horizon, turning)
     steps = max(steps, min(2 ** math.ceil(math.log2(_count(times, weight))), most_steps(loss.dim) // 4))
     mesh = Split(spread(times, weight, _joints(loss, horizon), steps))
-    return transcription(objective, loss, horizon, steps, mesh=mesh, terminal=terminal, **parts)
+    return transcription(objective, loss, horizon, steps, mesh=mesh, terminal=terminal, halfway=halfway, **parts)
 
 
 def wanted(objective: Objective, loss: Loss, horizon: float, terminal: LocalValue | None) -> float:
     """Return how many steps the law of the end asks for; 1 if none does."""
-    times, weight, _ = _asked(objective, loss, horizon, terminal)
+    times, weight, *_ = _asked(objective, loss, horizon, terminal)
     return _count(times, weight)
 
 
@@ -71,13 +72,23 @@ def _count(times: Array, weight: Array) -> float:
     return float(weight @ np.diff(times)) / _LONGEST if len(weight) > 1 else 1.0
 
 
-def _asked(objective: Objective, loss: Loss, horizon: float, terminal: LocalValue | None) -> tuple[Array, Array, float]:
-    """Return times, how many steps a unit of time needs between them, and the fastest turning."""
+def _asked(
+    objective: Objective, loss: Loss, horizon: float, terminal: LocalValue | None
+) -> tuple[Array, Array, float, bool]:
+    """Return times, how many steps a unit of time needs between them, the fastest turning, and of which scheme.
+
+    To ask for the loss halfway between nodes, too, pays where the discount is far from resolved without.
+    """
     if terminal is None or terminal.growth >= 0:
-        return np.array([0.0, horizon]), np.ones(1), 0.0
+        return np.array([0.0, horizon]), np.ones(1), 0.0, False
     times = _log_times(loss, horizon, terminal)
     turning = float(np.max(np.abs(np.linalg.eigvals(terminal.closed).imag)))
-    return times, _lawful(objective, loss, times, terminal), turning
+    weight = _lawful(objective, loss, times, terminal)
+    if objective.drift is None:
+        halfway = _lawful(replace(objective, gamma=0.0), loss, times, terminal)
+        if _FEWER * _count(times, halfway) < _count(times, weight):
+            return times, halfway, turning, True
+    return times, weight, turning, False
 
 
 def _joints(loss: Loss, horizon: float) -> list[float]:
@@ -99,7 +110,8 @@ def _log_times(loss: Loss, horizon: float, end: LocalValue) -> Array:
 def _lawful(objective: Objective, loss: Loss, times: Array, end: LocalValue) -> Array:
     """Return how many steps a unit of time needs on the way to a rest, in each interval, shape (N,).
 
-    What moves at a rate ρ is discretised with an error of ρ(ρ + γ)·Δt². At a time t after the start, or after a switch,
+    What moves at a rate ρ is discretised with an error of ρ(ρ + γ)·Δt², and as without a discount where the loss is
+    asked halfway between nodes, too. At a time t after the start, or after a switch,
     modes faster than 1/t have come to rest, and the slowest one goes on.
     """
     middle = (times[1:] + times[:-1]) / 2
@@ -152,7 +164,8 @@ def _density(problem: Transcription, path: Array) -> Array:
     calm: Array = np.ones(problem.steps)
     end = problem.terminal
     if end is not None and end.growth < 0:
-        calm = _lawful(problem.objective, problem.loss, problem.times, end)
+        objective = replace(problem.objective, gamma=0.0) if problem.halfway else problem.objective
+        calm = _lawful(objective, problem.loss, problem.times, end)
     return calm / float(calm @ problem.dt[:, 0]) + (speed / length if length > 0 else 0 * speed)
 
 
@@ -169,13 +182,18 @@ def relaxing(
         span: how long the path may take.
         arrived: how near to the rest it must come by then.
     """
-    clock = _clock(objective, loss, theta0, end)
-    if clock is None or objective.gamma * clock.longest * clock.length(span) > most_steps(len(theta0)):
+    fastest = _fastest(objective, loss, theta0, end)
+    if fastest is None:
+        return None
+    nodal, between = (Clock(1 / fastest, 1 / rate) for rate in _longest(objective, end))
+    halfway = objective.drift is None and _FEWER * between.length(span) < nodal.length(span)
+    clock = between if halfway else nodal
+    if not halfway and objective.gamma * clock.longest * clock.length(span) > most_steps(len(theta0)):
         return None  # at γΔt > 1 the scheme is of first order: the largest grid must do better
     level = float(loss.value(end.fixed))
     for _ in range(_LENGTHENED):
         steps = graded_steps(len(theta0), clock.length(span))
-        problem = Transcription(objective, loss, span, steps, terminal=end, level=level, mesh=clock)
+        problem = Transcription(objective, loss, span, steps, terminal=end, level=level, mesh=clock, halfway=halfway)
         start = end.follow(theta0, problem.times)
         if not _convex(loss.hessian(start[:: steps // 16])):
             return None
@@ -190,8 +208,8 @@ def relaxing(
     return None
 
 
-def _clock(objective: Objective, loss: Loss, theta0: Array, end: LocalValue) -> Clock | None:
-    """Return a clock that is as fast as the start and the rest, and slow enough for turns and the slowest mode.
+def _fastest(objective: Objective, loss: Loss, theta0: Array, end: LocalValue) -> float | None:
+    """Return the rate of the fastest mode at the start and at the rest.
 
     None unless the loss is convex at the start, and if a drift bends the problem.
     """
@@ -199,16 +217,20 @@ def _clock(objective: Objective, loss: Loss, theta0: Array, end: LocalValue) -> 
         return None
     if objective.drift is not None and not (isinstance(objective.drift, Linear) and isinstance(loss, Quadratic)):
         return None
-    control_gain, gamma = objective.eta * objective.k, objective.gamma
     curvature = modes.decompose(loss.hessian(theta0), objective.metric_matrix(len(theta0))).curvature
     if np.min(curvature) < 0:
         return None
-    rates = np.linalg.eigvals(end.closed)
-    fastest = max(float(np.max(np.abs(rates))), float(np.max(modes.slow_rate(curvature, control_gain, gamma))))
-    slowest = -end.growth
-    turning = float(np.max(np.abs(np.imag(rates))))
-    # A mode of rate r is discretised with an error of r(r + γ)·Δt².
-    return Clock(1 / fastest, 1 / (turning + math.sqrt(slowest * (slowest + gamma)) / _SLOWEST))
+    slow = modes.slow_rate(curvature, objective.eta * objective.k, objective.gamma)
+    return max(float(np.max(np.abs(np.linalg.eigvals(end.closed)))), float(np.max(slow)))
+
+
+def _longest(objective: Objective, end: LocalValue) -> tuple[float, float]:
+    """Return how many steps a unit of time needs late, for turns and the slowest mode; less, if asked halfway, too.
+
+    A mode of rate r is discretised with an error of r(r + γ)·Δt², or of r²·Δt².
+    """
+    turning, slowest = float(np.max(np.abs(np.linalg.eigvals(end.closed).imag))), -end.growth
+    return turning + math.sqrt(slowest * (slowest + objective.gamma)) / _SLOWEST, turning + slowest / _SLOWEST
 
 
 def _relaxes(minimum: newton.Minimum) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -52,7 +53,8 @@ class Nodes:
 def nodes_of(problem: Transcription, minimum: newton.Minimum) -> Nodes:
     """Return what Newton's method found, with its velocities."""
     carried = problem.carried(minimum.path, minimum.loss_gradient)
-    return Nodes(problem.times, minimum.action, minimum.path, carried, minimum.loss_gradient)
+    action = problem.smoothed(minimum.path, carried) if problem.halfway else minimum.action
+    return Nodes(problem.times, action, minimum.path, carried, minimum.loss_gradient)
 
 
 def curve(problem: Transcription, nodes: Nodes) -> scipy.interpolate.PPoly:
@@ -60,6 +62,14 @@ def curve(problem: Transcription, nodes: Nodes) -> scipy.interpolate.PPoly:
     objective, loss, times = problem.objective, problem.loss, nodes.times
     if objective.price is not None:
         return scipy.interpolate.CubicHermiteSpline(times, nodes.path, problem.rates(nodes.velocity))
+    if problem.halfway:  # under a strong discount θ̈ = γθ̇ + … has no digits; θ̇ is smooth between switches
+        ends = np.flatnonzero(np.isin(times, (times[0], *getattr(loss, "switches", ()), times[-1])))
+        parts = [slice(low, high + 1) for low, high in itertools.pairwise(ends)]
+        slopes = [scipy.interpolate.CubicSpline(times[part], nodes.velocity[part])(times[part], 1) for part in parts]
+        after, before = (
+            np.concatenate([slope[side] for slope in slopes]) for side in (slice(None, -1), slice(1, None))
+        )
+        return quintic(times, nodes.path, nodes.velocity, after, before)
     if not loss.timed:
         accelerations = acceleration(objective, nodes.path, nodes.velocity, nodes.loss_gradient)
         return quintic(times, nodes.path, nodes.velocity, accelerations[:-1], accelerations[1:])

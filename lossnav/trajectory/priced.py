@@ -204,7 +204,7 @@ class Accelerated(Transcription):
         worth = np.einsum("nij,...njd->...nid", self._form, self._moving(path)) @ self._metric_matrix
         mean, begin, stop = np.moveaxis(worth, -2, 0)
         costate = mean / self.dt
-        return np.concatenate([-costate, begin], axis=-1), np.exp(self._turn) * np.concatenate([costate, stop], axis=-1)
+        return np.concatenate([-costate, begin], axis=-1), self._onward * np.concatenate([costate, stop], axis=-1)
 
     @cached_property
     def _inertia(self) -> tuple[Array, Array]:
@@ -214,11 +214,11 @@ class Accelerated(Transcription):
         ends[:, 1, 1] = ends[:, 2, 3] = 1
         form = np.swapaxes(ends, 1, 2) @ self._form @ ends
         element = np.einsum("nij,de->nidje", form, self._metric_matrix).reshape(steps, 4 * dim, 4 * dim)
-        turn, left, right = self._turn[..., None], slice(0, 2 * dim), slice(2 * dim, 4 * dim)
+        onward, left, right = self._onward[..., None], slice(0, 2 * dim), slice(2 * dim, 4 * dim)
         diagonal = np.zeros((steps + 1, 2 * dim, 2 * dim))
         diagonal[:-1] += element[:, left, left]
-        diagonal[1:] += np.exp(turn) * element[:, right, right]
-        return diagonal, np.exp(turn / 2) * element[:, right, left]
+        diagonal[1:] += onward * element[:, right, right]
+        return diagonal, np.sqrt(onward) * element[:, right, left]
 
     def velocities(self, path: Array, loss_gradient: Array | None = None) -> Array:
         """Return ż = (θ̇, θ̈) at the nodes: m·Gθ̈ is what the velocity at the start of a cubic is worth."""

@@ -13,7 +13,15 @@ discounted mean of f. What costs nothing but a steady rate, such as resting agai
 steps are. Elsewhere, for γΔt below 1, errors are O(Δt²) in J and path, of relative size γrΔt²/12 for a mode of rate r
 (velocities in the middle and the trapezoidal rule, which this is at γ = 0, leave γ²Δt²/24), and symmetric in an
 interval's ends: on the nodes of one ``Mesh`` they are a series in (1/N)². Beyond, where e^{−γΔt} is small, a path is
-that of implicit Euler steps of the gradient flow, of first order. Where the loss jumps in time there is to be a node: α
+that of implicit Euler steps of the gradient flow, of first order.
+
+``halfway`` asks for the loss in the middles, too: instead of αL(θ_n) + βL(θ_{n+1}), an interval of u from 0 to 1 counts
+
+.. math:: \int e^{-\gamma t}\bigl[(1-u)^2L(\theta_n) + 2u(1-u)\,L(m_n) + u^2L(\theta_{n+1})\bigr]\,dt ,
+
+half of what the loss bends along the straight line. All of it makes explicit Euler steps of the gradient flow where
+γΔt is large, nothing implicit ones, and half the midpoint rule: paths are of second order whatever γΔt is, with errors
+of size r²Δt². Where the loss jumps in time there is to be a node: α
 has what comes after it, β what was before. Derivatives are divided by w_n, so that nothing underflows.
 """
 
@@ -27,7 +35,7 @@ from typing import Any
 import numpy as np
 
 from lossnav._checks import Array
-from lossnav.problem.functions.roots import exp_mean, exp_moment
+from lossnav.problem.functions.roots import exp_mean, exp_moment, exp_parabolas
 from lossnav.problem.losses import Loss
 from lossnav.problem.objective import Objective
 from lossnav.trajectory.mesh import Even, Mesh
@@ -45,6 +53,7 @@ class Transcription:
 
     ``terminal`` adds the value function of a resting place at the end; ``endpoint`` fixes the end instead; with neither
     the end is free. ``level`` is subtracted from the loss before summing (its discounted integral is known exactly).
+    ``halfway`` asks for the loss between the nodes, too; not for a drift, and its J is that of ``smoothed``.
     Methods take one path, shape (N+1, D), or several with leading axes.
     """
 
@@ -56,6 +65,7 @@ class Transcription:
     endpoint: Array | None = None
     level: float = 0.0
     mesh: Mesh = field(default_factory=Even)
+    halfway: bool = False
 
     @cached_property
     def times(self) -> Array:
@@ -83,29 +93,51 @@ class Transcription:
         return _Nodal(self) if self.loss.timed else self.loss
 
     def overstretched(self, steps: int) -> bool:
-        """Return whether the longest of so many steps would be one whose discount is no number."""
-        return bool(self.objective.gamma * np.max(self.dt) * (self.steps / steps) > _MOST_TURN)
+        """Return whether the longest of so many steps would be too long for the discount: beyond it nothing counts."""
+        return not self.halfway and bool(self.objective.gamma * np.max(self.dt) * (self.steps / steps) > _MOST_TURN)
 
     @cached_property
     def _turn(self) -> Array:
-        return np.minimum(self.objective.gamma * self.dt, _MOST_TURN)
+        return self.objective.gamma * self.dt
+
+    @cached_property
+    def _onward(self) -> Array:
+        """w_n/w_{n+1}, shape (N, 1), or what is as good as infinite."""
+        return np.exp(np.minimum(self._turn, _MOST_TURN))
 
     @cached_property
     def kinetic_factors(self) -> tuple[Array, Array]:
         """ω/Δt relative to w at an interval's left and at its right node, shape (N, 1) each."""
         mean = exp_mean(self._turn)
-        return mean, np.exp(self._turn) * mean
+        return mean, self._onward * mean
+
+    @cached_property
+    def _parts(self) -> tuple[Array, Array, Array]:
+        """What the loss counts at an interval's left node, in its middle and at its right node, (N, 1) each.
+
+        Relative to the discount at the left node: integrals of e^{−γΔt·u} times 1 − u, 0 and u, or, if the loss is
+        asked halfway, too, (1 − u)², 2u(1 − u) and u².
+        """
+        if self.halfway:
+            early, middle, late = exp_parabolas(self._turn)
+            return self.dt * early, self.dt * middle, self.dt * late
+        mean, first = exp_mean(self._turn), exp_moment(self._turn, 1)
+        return self.dt * first, np.zeros_like(self.dt), self.dt * (mean - first)
 
     @cached_property
     def halves(self) -> tuple[Array, Array]:
         """What an interval's loss counts at its left and at its right node, relative to their discount, (N, 1) each."""
-        (mean, _), ahead = self.kinetic_factors, exp_moment(self._turn, 1)
-        return self.dt * ahead, self.dt * np.exp(self._turn) * (mean - ahead)
+        early, _, late = self._parts
+        return early, self._onward * late
+
+    @cached_property
+    def _middle_loss(self) -> Loss:
+        return self.loss.at((self.times[1:] + self.times[:-1]) / 2) if self.loss.timed else self.loss
 
     @cached_property
     def drift_shares(self) -> tuple[Array, Array]:
         """a and b, shape (N, 1) each."""
-        left = self.halves[0] / (self.dt * self.kinetic_factors[0])
+        left = exp_moment(self._turn, 1) / self.kinetic_factors[0]
         return left, 1 - left
 
     @cached_property
@@ -126,9 +158,10 @@ class Transcription:
     @cached_property
     def node_sizes(self) -> Array:
         """The time that a free node stands for, with its discount, relative to the mean, shape (M, 1)."""
+        early, middle, late = self._parts
         length = np.zeros((self.steps + 1, 1))
-        length[:-1] += self.halves[0]
-        length[1:] += self.halves[1]
+        length[:-1] += early + middle / 2
+        length[1:] += self._onward * (late + middle / 2)
         return length[self.free] * (self.steps / self.horizon)
 
     def residual(self, gradient: Array) -> float:
@@ -137,11 +170,14 @@ class Transcription:
         return float(np.max(rate, initial=0.0))
 
     @cached_property
-    def _weights(self) -> tuple[Array, Array, float]:
-        """Weights of motion in intervals and of L at nodes, and that of the terminal value, with their discount."""
+    def _weights(self) -> tuple[Array, Array, Array]:
+        """Weights of motion in intervals, of L at nodes and of L between them, with their discount."""
         discount = np.exp(-self.objective.gamma * self.times)
-        intervals = np.ravel(self.dt * self.kinetic_factors[0]) * discount[:-1]
-        return intervals, self.share * discount, float(discount[-1])
+        intervals = self.dt[:, 0] * self.kinetic_factors[0][:, 0] * discount[:-1]
+        early, between, late = (self.objective.k * part[:, 0] * discount[:-1] for part in self._parts)
+        nodes = np.append(early, self.objective.charge * discount[-1])
+        nodes[1:] += late
+        return intervals, nodes, between
 
     @cached_property
     def blur(self) -> float:
@@ -163,7 +199,7 @@ class Transcription:
     @cached_property
     def discount_steps(self) -> Array:
         """√(w_n/w_{n+1}) between the free nodes, shape (M−1, 1, 1)."""
-        return np.exp(self._turn[1 : self.free.stop - 1] / 2)[:, :, None]
+        return np.sqrt(self._onward[1 : self.free.stop - 1])[:, :, None]
 
     def slips(self, path: Array) -> Array:
         """Return s, shape (..., N, D)."""
@@ -195,17 +231,24 @@ class Transcription:
             outside |= np.any(path[..., i] <= 0, axis=-1)
         if np.any(outside):
             path = np.where(outside[..., None, None], path[..., :1, :], path)
-        intervals, nodes, last = self._weights
+        intervals, nodes, between = self._weights
         paid = self.paid(path)
         if self.objective.curved:
             outside |= np.any(paid < 0, axis=-1)
         total = paid @ intervals + (np.asarray(self.landscape.value(path)) - self.level) @ nodes
-        if self.terminal is not None:
-            x = path[..., -1, :] - self.terminal.centre
-            cost_to_go = ((x @ self.terminal.matrix / 2 + self.terminal.linear) * x).sum(-1) + self.terminal.excess
-            total += last * cost_to_go
+        if self.halfway:
+            total += (np.asarray(self._middle_loss.value(_middles(path))) - self.level) @ between
+        total += self._left(path)
         total = np.where(outside, np.inf, total) if np.any(outside) else total
         return float(total) if path.ndim == 2 else total
+
+    def _left(self, path: Array) -> Any:
+        """Return what is still to pay at the end, shape (...)."""
+        if self.terminal is None:
+            return 0.0
+        x = path[..., -1, :] - self.terminal.centre
+        cost_to_go = ((x @ self.terminal.matrix / 2 + self.terminal.linear) * x).sum(-1) + self.terminal.excess
+        return np.exp(-self.objective.gamma * self.horizon) * cost_to_go
 
     def paid(self, path: Array) -> Array:
         """Return |s|²_G/2η, shape (..., N)."""
@@ -232,12 +275,19 @@ class Transcription:
         """Return (∂J_N/∂θ_n)/w_n, shape (..., N+1, D); ``loss_gradient`` is ∇L at the nodes, if known."""
         result = self.share[:, None] * (self.landscape.gradient(path) if loss_gradient is None else loss_gradient)
         start, final = self._kinetic_gradients(path)
+        if self.halfway:
+            pull = self._middle_pull(path)
+            start, final = start + pull, final + self._onward * pull
         result[..., :-1, :] += start
         result[..., 1:, :] += final
         if self.terminal is not None:
             result[..., -1, :] += (path[..., -1, :] - self.terminal.centre) @ self.terminal.matrix
             result[..., -1, :] += self.terminal.linear
         return result
+
+    def _middle_pull(self, path: Array) -> Array:
+        """Return what the loss in the middles adds to (∂J_N/∂θ)/w at either node, relative to the left one's w."""
+        return self.objective.k / 2 * self._parts[1] * self._middle_loss.gradient(_middles(path))
 
     @property
     def steady(self) -> bool:
@@ -285,6 +335,12 @@ class Transcription:
             start, final, below = self._kinetic_blocks(path)
             diagonal[..., :-1, :, :] += start
             diagonal[..., 1:, :, :] += final
+        if self.halfway:
+            onward = self._onward[..., None]
+            bent = self.objective.k / 4 * self._parts[1][..., None] * self._middle_loss.hessian(_middles(path))
+            diagonal[..., :-1, :, :] += bent
+            diagonal[..., 1:, :, :] += onward * bent
+            below = below + np.sqrt(onward) * bent
         if self.terminal is not None:
             diagonal[..., -1, :, :] += self.terminal.matrix
         return diagonal, below
@@ -341,6 +397,8 @@ class Transcription:
         ahead, behind = self.halves
         momentum = np.empty_like(path)
         momentum[:-1] = -start - objective.k * ahead * after
+        if self.halfway:
+            momentum[:-1] -= self._middle_pull(path)
         momentum[-1] = final[-1] + objective.k * behind[-1] * before
         if not self.fixed:
             momentum[-1] = -objective.charge * before
@@ -361,6 +419,35 @@ class Transcription:
     def carried(self, path: Array, loss_gradient: Array | None = None) -> Array:
         """Return what interpolation needs beside the places, shape (N+1, D): the velocities."""
         return self.velocities(path, loss_gradient)
+
+    def smoothed(self, path: Array, velocity: Array) -> float:
+        """Return J as ``action`` does, of the cubics that have these velocities at the nodes, shape (N+1, D).
+
+        A straight line has its mean velocity from the start, where an interval is long against 1/γ and all of it is
+        paid. What time costs is taken for a parabola through its values at both ends and in the middle.
+        """
+        (early, late), (before, after) = (path[:-1], path[1:]), (velocity[:-1], velocity[1:])
+        middle = (early + late) / 2 + (before - after) * self.dt / 8
+        through = 3 / 2 * (late - early) / self.dt - (before + after) / 4
+        begun, ended = (
+            self.loss.at(times) if self.loss.timed else self.loss
+            for times in (self.times[:-1], np.nextafter(self.times[1:], 0.0))
+        )
+        rates = [
+            self._rate(begun, early, before), self._rate(self._middle_loss, middle, through),
+            self._rate(ended, late, after),
+        ]  # fmt: skip
+        first, bend, last = exp_parabolas(self._turn)
+        weights = self.dt * np.hstack([first - bend / 2, 2 * bend, last - bend / 2])
+        paid = np.einsum("in,ni,n->", rates, weights, np.exp(-self.objective.gamma * self.times[:-1]))
+        return float(paid + self._left(path))
+
+    def _rate(self, loss: Loss, place: Array, velocity: Array) -> Array:
+        """Return what a unit of time costs there, before discounting, shape (N,)."""
+        objective, dim = self.objective, place.shape[1]
+        metric = np.broadcast_to(objective.metric_on(dim).matrix(place), (*place.shape, dim))
+        moved = np.einsum("ni,nij,nj->n", velocity, metric, velocity) / (2 * objective.eta)
+        return moved + objective.k * (np.asarray(loss.value(place)) - self.level)
 
     def rates(self, carried: Array) -> Array:
         """Return how fast the states at the nodes change: the velocities."""
@@ -385,6 +472,10 @@ class Transcription:
             return loss_gradient[:-1], loss_gradient[-1]
         after = self.loss.at(self.times[:-1]).gradient(path[:-1])
         return after, self.loss.at(np.nextafter(self.times[-1], 0.0)).gradient(path[-1])
+
+
+def _middles(path: Array) -> Array:
+    return (path[..., 1:, :] + path[..., :-1, :]) / 2
 
 
 class _Nodal(Loss):
@@ -442,7 +533,7 @@ class _Middles:
             if new or np.max(np.abs(self._path - path)) > _NEAR * (1 + np.max(np.abs(path))):
                 self._bend = None
             self._path = path.copy()
-            self._theta = (path[..., 1:, :] + path[..., :-1, :]) / 2
+            self._theta = _middles(path)
             self.matrix = self._metric.matrix(self._theta)
             self._derivative = None
         return self

@@ -67,6 +67,59 @@ def test_second_order_then_fourth_and_sixth(gamma, drift):
     assert np.all(np.array(twice) < np.array(errors[1]) / 10)
 
 
+@pytest.mark.parametrize("turn", [1e-2, 1.0, 30.0, 1e4, 1e9])
+def test_asked_halfway_paths_are_of_second_order_whatever_the_discount(turn):
+    """γΔt is ``turn`` on the coarsest grid, where nodes alone leave first order from γΔt = 10 on."""
+    loss, start = ln.losses.Quadratic([[1.0, 0.2], [0.2, 0.6]], minimum=[1.0, -1.0]), np.zeros(2)
+    slow = lambda gamma: riccati.local_value(ln.Objective(gamma=gamma), loss, start)
+    gamma = scipy.optimize.brentq(lambda g: g * 10 / -slow(g).growth / 64 - turn, 1e-6, 1e6)
+    objective, end = ln.Objective(gamma=gamma), slow(gamma)
+    exact = riccati.follow(objective, loss, start, "riccati")
+    orders = {}
+    for halfway in (False, True):
+        errors = []
+        for steps in (64, 128, 256):
+            p = Transcription(objective, loss, 10 / -end.growth, steps, terminal=end, halfway=halfway)
+            found = newton.minimise(p, end.follow(start, p.times))
+            assert found.converged and found.definite
+            speed = p.velocities(found.path, found.loss_gradient)
+            action = p.smoothed(found.path, speed) / exact.action - 1
+            errors.append([np.max(np.abs(found.path - exact(p.times))),
+                           np.max(np.abs(speed - exact.velocity(p.times))) / gamma, abs(action)])  # fmt: skip
+        orders[halfway] = np.log2(np.divide(errors[:-1], errors[1:]))
+    assert np.all(orders[True][:, 0] > 1.9)
+    if turn != 30:  # there errors of both kinds cancel in the velocity on one of the grids
+        assert np.all(orders[True][:, 1:] > 1.8)
+    if turn > 100:
+        assert np.all(orders[False] < 1.1)
+
+
+@pytest.mark.parametrize("gamma", [1e2, 1e4, 1e8, 1e12])
+def test_the_short_horizon_takes_no_more_steps_than_its_way(gamma):
+    """Against V of one parameter, integrated outwards from the rest; equal steps that resolve γ would be 80γ²."""
+    loss, start = ln.losses.Function(lambda x: np.cosh(x[..., 0]) + 0.2 * np.sin(3 * x[..., 0]), dim=1), 2.0
+    slope, curvature = lambda x: np.sinh(x) + 0.6 * np.cos(3 * x), lambda x: np.cosh(x) - 1.8 * np.sin(3 * x)
+    path = ln.solve(ln.Objective(gamma=gamma), loss, [start])
+    assert len(path.times) <= 1025
+    rest = float(path.asymptote[0])
+    assert abs(slope(rest)) < 1e-8
+    # γV = L − p²/2 with p = V′, hence γp = L′ − pp′; with q = γp it is q = L′ − qq′/γ².
+    bend = gamma**2 * (math.sqrt(0.25 + curvature(rest) / gamma**2) - 0.5) if gamma < 1e6 else curvature(rest)
+    if gamma < 1e3:
+        way = scipy.integrate.solve_ivp(lambda x, q: gamma**2 * (slope(x) - q) / q, (rest + 1e-6, start), [1e-6 * bend],
+                                        method="LSODA", rtol=1e-11, atol=1e-13)  # fmt: skip
+        q = float(way.y[0, -1])
+    else:  # a series in 1/γ²
+        q = slope(start) * (1 - curvature(start) / gamma**2)
+    assert path.velocity(0.0)[0] == pytest.approx(-q / gamma, rel=1e-7)
+    assert gamma * path.action == pytest.approx(loss.value([start]) - (q / gamma) ** 2 / 2, rel=1e-9)
+    # The time that gradient flow takes to the half of the way, and corrections of 1/γ².
+    half = (start + rest) / 2
+    pull = (lambda x: slope(x)) if gamma > 1e3 else (lambda x: slope(x) * (1 - curvature(x) / gamma**2))
+    time = scipy.integrate.quad(lambda x: gamma / pull(x), half, start)[0]
+    assert path(time)[0] == pytest.approx(half, abs=1e-7 if gamma > 1e3 else 1e-5)
+
+
 def test_a_steady_slip_costs_what_it_costs_however_long_the_steps():
     """Held against a drift at γΔt ≫ 1, where midpoint and trapezoid would place the rest wrongly."""
     objective = ln.Objective(gamma=0.4, drift=ln.drifts.Linear([[0.21]], [0.5]))

@@ -51,6 +51,18 @@ def exp_moment(z: ArrayLike, order: int) -> Array:
     return np.where(small, series, value)
 
 
+def exp_parabolas(z: ArrayLike) -> tuple[Array, Array, Array]:
+    """Return ∫₀¹ of e^{−zu} times (1 − u)², 2u(1 − u) and u², of z ≥ 0; differences of moments would lose digits."""
+    z = np.asarray(z, dtype=np.float64)
+    early = exp_moment(z, 2)
+    near, far = np.minimum(z, 1.0), np.maximum(z, 1.0)
+    first, second = exp_moment(near, 1), exp_moment(near, 2)
+    left = np.exp(-far)
+    middle = np.where(z < 1, first - second, (1 - 2 / far + left * (1 + 2 / far)) / far / far)
+    late = np.where(z < 1, exp_mean(near) - 2 * first + second, (2 / far - left * (2 / far + 2 + far)) / far / far)
+    return early, 2 * middle, late
+
+
 def fast_rate(curvature: ArrayLike, control_gain: ArrayLike, gamma: ArrayLike) -> Array:
     """Return s₊ = S + γ/2 per mode (NaN where γ²/4 + ηkh < 0); ``control_gain`` is ηk."""
     gamma = np.asarray(gamma, dtype=np.float64)
