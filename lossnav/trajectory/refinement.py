@@ -41,15 +41,26 @@ def refine(problem: Transcription, minimum: newton.Minimum, settings: Settings) 
         steps = settings.steps if settings.steps <= 16 * problem.steps else 8 * problem.steps
         finer = replace(problem, steps=steps)
         problem, minimum = finer, newton.minimise(finer, *_resample(problem, minimum, finer))
-    nodes = nodes_of(problem, minimum)
-    if problem.steps % 2 or budget.spent():
-        return trajectory_of(problem, minimum, nodes)
-    half = replace(problem, steps=problem.steps // 2)
-    coarse = newton.minimise(half, minimum.path[::2], minimum.curvature[::2] if minimum.converged else None)
-    if not coarse.converged:
-        return trajectory_of(problem, minimum, nodes)
-    limit = _every_second(nodes).beyond(nodes_of(half, coarse), 2)
-    return trajectory_of(problem, minimum, limit, error=abs(limit.action - minimum.action))
+    grids, coarse, found = [nodes_of(problem, minimum)], problem, minimum
+    while len(grids) < 3 and coarse.steps % 2 == 0 and found.converged and not budget.spent():
+        coarse = replace(coarse, steps=coarse.steps // 2)
+        found = newton.minimise(coarse, found.path[::2], found.curvature[::2])
+        grids += [nodes_of(coarse, found)] * found.converged
+    if len(grids) == 1:
+        return trajectory_of(problem, minimum, grids[0])
+    limit = _every_second(grids[0]).beyond(grids[1], 2)
+    if len(grids) == 2:
+        return trajectory_of(problem, minimum, limit)
+    # What grids change falls as a geometric series at least, or else says nothing of what is still to come.
+    before, last = (abs(fine.action - half.action) for fine, half in ((grids[1], grids[2]), (grids[0], grids[1])))
+    error = last * max(1.0, last / (before - last)) if last < before else last
+    change = 0.0 if last < before else last / _size(problem, limit)
+    return trajectory_of(problem, minimum, limit, change, settings.rtol, error)
+
+
+def _size(problem: Transcription, nodes: Nodes) -> float:
+    """Return what changes of J are relative to."""
+    return max(abs(nodes.action), abs(problem.objective.k * problem.level), 1e-12)
 
 
 def _romberg(problem: Transcription, minimum: newton.Minimum, settings: Settings) -> Trajectory:
@@ -82,7 +93,7 @@ def _romberg(problem: Transcription, minimum: newton.Minimum, settings: Settings
             # How much that has changed, and what is still to come if errors fall as a series in Δt².
             jump = abs(limit.action - older.action)
             change = max(
-                jump / max(abs(limit.action), abs(problem.objective.k * problem.level), 1e-12),
+                jump / _size(problem, limit),
                 lenient * float(np.max(np.abs(limit.path[::2] - older.path) / newton.sizes(older.path, rtol))),
             )
             series = 3.3 < size / max(shift, 1e-300) < 4.8

@@ -60,7 +60,8 @@ def solve(
         endpoint: fixes the end, shape (D,); needs ``horizon``.
         throw: raise ``NotConverged`` if the solver does not converge; else return what it has, ``converged`` False.
         steps: number of intervals of the finest grid ("action"), at most 2²⁰ and such that its Hessian takes no more
-            than 2 GB; None refines until ``rtol`` is met.
+            than 2 GB; a half and a quarter of them say ``error`` (NaN if there is none), and must come nearer to each
+            other, or be within ``rtol``. None refines until ``rtol`` is met.
         rtol: relative accuracy of J and path that Newton's method aims at. Of more than four candidates, those that
             cost at least a twentieth more than the best are solved to 1e-4 only; their ``error`` says so.
         max_seconds: wall time after which the search ends, not converged, with the best path so far; None: no limit.

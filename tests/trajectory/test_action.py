@@ -86,6 +86,18 @@ def test_reported_error_bounds_the_true_one():
     assert abs(traj.action - float(law.action(-0.6))) <= 10 * traj.error + 1e-9
 
 
+@pytest.mark.parametrize("steps", [8, 16, 32, 64])
+@pytest.mark.parametrize("gamma", [4.0, 10.0, 30.0, 100.0])
+def test_the_error_of_long_steps_is_said_or_they_are_not_claimed(gamma, steps):
+    """Beyond γΔt = 1 the scheme is of first order, and two grids cannot tell: Riccati's equation knows J."""
+    drift = ln.drifts.Linear([[0.3, 1.0], [-1.0, 0.2]], [0.5, -0.3])
+    objective = ln.Objective(eta=10.0, gamma=gamma, horizon=10.0, drift=drift)
+    loss, start = ln.losses.Quadratic([[1.5, 0.4], [0.4, 0.8]], minimum=[1.0, -0.5]), [0.7, 0.3]
+    traj = ln.solve(objective, loss, start, method="action", steps=steps, throw=False)
+    exact = ln.solve(objective, loss, start, method="riccati").action
+    assert traj.status is Status.GRID_TOO_COARSE or abs(traj.action - exact) <= traj.error
+
+
 def test_where_no_crossing_extremal_exists_it_is_not_invented():
     traj = ln.solve(ln.Objective(gamma=1.0), WELL, [-0.6, 0.0])
     assert traj.action == pytest.approx(0.577717, abs=6e-7)
