@@ -65,12 +65,10 @@ def from_starts(
     else:
         starts.append(theta0 + u * (endpoint - theta0))
     minima = newton.unlike(newton.minimise_all(problem, np.array(starts)))
-    if not graded:
-        for minimum in minima:
-            yield refine(problem, minimum, settings)
-        return
-    for minimum in [m for m in minima if m.converged] or minima:  # others may have left the domain of the metric
-        yield refine(*approach.settle(problem, minimum), settings)
+    if graded:  # others may have left the domain of the metric
+        minima = [m for m in minima if m.converged] or minima
+    for i in np.argsort([minimum.action for minimum in minima]):  # the cheapest first, for a budget may end
+        yield refine(*(approach.settle(problem, minima[i]) if graded else (problem, minima[i])), settings)
 
 
 def carried(problem: Transcription, theta0: Array) -> list[Array]:

@@ -13,6 +13,7 @@ import sympy
 
 import lossnav as ln
 from lossnav.problem.task import Driven, Phases
+from lossnav.trajectory import deadline
 
 X, Y = sympy.symbols("x y")
 QUARTIC = X**6 / 6 - 18 * X**5 / 25 + 4 * X**4 / 5  # 0 in a minimum of fourth order at 0, .43 in a sharp one at 2
@@ -131,3 +132,17 @@ def test_each_parameter_may_have_a_unit_of_its_own_that_the_metric_knows():
     scaled = WELLS.subs({X: X / 100, Y: Y * 100}, simultaneous=True)
     path = ln.solve(ln.Objective(gamma=0.3, metric=np.diag([1e-4, 1e4])), loss_of(scaled), [400.0, 0.03])
     assert path.action == pytest.approx(AMONG_WELLS, rel=1e-9)
+
+
+def test_with_a_deadline_the_cheapest_path_is_refined_first(monkeypatch):
+    """A budget may end: then what is best on the first grid has been solved."""
+    wells = sum((x**2 - 1) ** 2 / 4 + (i + 1) * x / 20 for i, x in enumerate(sympy.symbols("x:3")))
+    refine, costs = deadline.refine, []
+
+    def noted(problem, minimum, settings):
+        costs.append(minimum.action)
+        return refine(problem, minimum, settings)
+
+    monkeypatch.setattr(deadline, "refine", noted)
+    ln.solve(ln.Objective(horizon=6.0), loss_of(wells), [0.3, -0.2, 0.25])
+    assert len(costs) > 3 and costs == sorted(costs)
