@@ -26,6 +26,7 @@ from numpy.typing import ArrayLike
 
 from lossnav import _checks
 from lossnav._checks import Array
+from lossnav.problem import drifts
 from lossnav.problem.drifts import Drift, Linear
 from lossnav.problem.losses import Function, Loss, Quadratic
 from lossnav.problem.metrics import Metric
@@ -69,7 +70,13 @@ class Units:
             offset = objective.drift.offset(dim) * (self.time / self.length)
             drift = Linear(matrix[0, 0] if scalar else matrix, None if scalar else offset)
         elif objective.drift is not None:
-            drift = _Drift(objective.drift, self.time, self.length)
+            field, pace = objective.drift, self.time / self.length
+            lacking = isinstance(field, drifts.Function) and field._slope is None  # and differenced, as a loss's
+            drift = drifts.Function(
+                lambda x: pace * field(self.length * x),
+                None if lacking else lambda x: np.multiply.outer(pace, self.length) * field.jacobian(self.length * x),
+                dim=field.dim,
+            )
         horizon = self.span(objective.horizon)
         charge = self.span(objective.terminal / objective.k)
         return Objective(
@@ -315,17 +322,3 @@ class _Function(Function):
         self.reach = reach
         for part in self._parts():
             part.counts = False  # the user's own functions inside are counted
-
-
-class _Drift(Drift):
-    """f′(θ′) = (time/length)·f(length·θ′)."""
-
-    def __init__(self, drift: Drift, time: float, length: Array):
-        self.dim, self._drift, self._time, self._length = drift.dim, drift, time, length
-
-    def __call__(self, theta: ArrayLike) -> Array:
-        return self._drift(self._length * np.asarray(theta)) * (self._time / self._length)
-
-    def jacobian(self, theta: ArrayLike) -> Array:
-        share = self._time * self._length / self._length[:, None]
-        return self._drift.jacobian(self._length * np.asarray(theta)) * share

@@ -150,6 +150,17 @@ def test_parameters_in_units_of_their_own_under_a_drift_without_formula():
     np.testing.assert_allclose(results[1], results[0], rtol=1e-6)
 
 
+def test_a_drift_whose_slopes_are_differences_does_not_feel_the_units():
+    """Differences reach 7e-4 far from θ ≤ 1, which is a hundred turns of a drift that bends over 7e-6."""
+    results = []
+    for size in (1.0, 7e-6):
+        drift = ln.drifts.Function(lambda x, u=size: u * np.stack([np.sin(x[..., 1] / u), -np.tanh(x[..., 0] / u)], -1))
+        loss = ln.losses.Quadratic(np.array([[2.0, 0.3], [0.3, 1.0]]) / size**2, [0.0, 0.0])
+        path = ln.solve(ln.Objective(eta=size**2, gamma=1.0, drift=drift, horizon=4.0), loss, [1.0 * size, 0.5 * size])
+        results.append(np.append(path([0.4, 1.7]) / size, path.action))
+    np.testing.assert_allclose(results[1], results[0], rtol=1e-6)
+
+
 def test_messages_and_reports_say_their_units():
     loss = ln.losses.Quadratic([[-1e14]], minimum=[0.0])
     with pytest.raises(ln.NoMinimiser, match=r"natural units: time 1\.19e-07"):
