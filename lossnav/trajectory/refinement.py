@@ -46,10 +46,8 @@ def refine(problem: Transcription, minimum: newton.Minimum, settings: Settings) 
         coarse = replace(coarse, steps=coarse.steps // 2)
         found = newton.minimise(coarse, found.path[::2], found.curvature[::2])
         grids += [nodes_of(coarse, found)] * found.converged
-    if len(grids) == 1:
-        return trajectory_of(problem, minimum, grids[0])
-    limit = _every_second(grids[0]).beyond(grids[1], 2)
-    if len(grids) == 2:
+    limit = grids[0] if len(grids) == 1 else _every_second(grids[0]).beyond(grids[1], 2)
+    if len(grids) < 3:
         return trajectory_of(problem, minimum, limit)
     # What grids change falls as a geometric series at least, or else says nothing of what is still to come.
     before, last = (abs(fine.action - half.action) for fine, half in ((grids[1], grids[2]), (grids[0], grids[1])))

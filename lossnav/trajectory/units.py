@@ -27,7 +27,6 @@ from numpy.typing import ArrayLike
 from lossnav import _checks
 from lossnav._checks import Array
 from lossnav.problem import drifts
-from lossnav.problem.drifts import Drift, Linear
 from lossnav.problem.losses import Function, Loss, Quadratic
 from lossnav.problem.metrics import Metric
 from lossnav.problem.objective import Objective
@@ -63,12 +62,12 @@ class Units:
         if isinstance(metric, np.ndarray) or (isinstance(metric, Metric) and metric.constant):
             prices = np.multiply.outer(self.length, self.length) / (self.time * objective.eta * self.cost)
             metric = objective.metric_matrix(len(self.length)) * prices
-        drift: Drift | None = None
-        if isinstance(objective.drift, Linear):
+        drift: drifts.Drift | None = None
+        if isinstance(objective.drift, drifts.Linear):
             dim, scalar = len(self.length), objective.drift.dim is None
             matrix = objective.drift.matrix(dim) * self.time * self.length / self.length[:, None]
             offset = objective.drift.offset(dim) * (self.time / self.length)
-            drift = Linear(matrix[0, 0] if scalar else matrix, None if scalar else offset)
+            drift = drifts.Linear(matrix[0, 0] if scalar else matrix, None if scalar else offset)
         elif objective.drift is not None:
             field, pace = objective.drift, self.time / self.length
             lacking = isinstance(field, drifts.Function) and field._slope is None  # and differenced, as a loss's
