@@ -65,10 +65,10 @@ def from_starts(
     else:
         starts.append(theta0 + u * (endpoint - theta0))
     minima = newton.unlike(newton.minimise_all(problem, np.array(starts)))
-    if graded:  # others may have left the domain of the metric
-        minima = [m for m in minima if m.converged] or minima
+    minima = [m for m in minima if m.converged or not graded] or minima  # others may have left the metric's domain
     for i in np.argsort([minimum.action for minimum in minima]):  # the cheapest first, for a budget may end
-        yield refine(*(approach.settle(problem, minima[i]) if graded else (problem, minima[i])), settings)
+        settled, minimum = approach.settle(problem, minima[i]) if graded else (problem, minima[i])
+        yield refine(settled, minimum, settings)
 
 
 def carried(problem: Transcription, theta0: Array) -> list[Array]:
