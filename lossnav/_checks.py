@@ -1,10 +1,10 @@
 """Argument checks and the wording of errors: every message names the argument, the value and what is allowed.
 
 One check for each kind of argument, and each is the first thing that a public function does with it: ``finite``,
-``positive``, ``duration`` (numbers), ``whole``, ``counts``, ``seed`` (whole numbers), ``room`` (sizes of what is made),
-``flag``, ``one_of``, ``array``, ``reals``, ``points``, ``positives``, ``nonnegatives``, ``symmetric`` (arrays),
-``instance``, ``function``, ``sequence`` (objects). Nothing is converted that could lose something: a complex number, a
-masked entry, a date, a word and a truth value are no real numbers.
+``positive``, ``share``, ``duration`` (numbers), ``whole``, ``counts``, ``seed`` (whole numbers), ``room`` (sizes of
+what is made), ``flag``, ``one_of``, ``array``, ``reals``, ``points``, ``positives``, ``nonnegatives``, ``square``,
+``symmetric`` (arrays), ``instance``, ``function``, ``sequence`` (objects). Nothing is converted that could lose
+something: a complex number, a masked entry, a date, a word and a truth value are no real numbers.
 """
 
 from __future__ import annotations
@@ -82,6 +82,11 @@ def positive(name: str, value: Any) -> float:
 def nonnegative(name: str, value: Any) -> float:
     """Return a number >= 0, or raise ``ValueError``."""
     return finite(name, value, low=0.0)
+
+
+def share(name: str, value: Any) -> float:
+    """Return a number in [0, 1), such as the weight of the past in an average, or raise ``ValueError``."""
+    return finite(name, value, low=0.0, high=1.0, open_high=True)
 
 
 def duration(name: str, value: Any, *, zero: bool = False) -> float:
@@ -285,11 +290,17 @@ def together(**values: Array) -> None:
         raise ValueError(f"the shapes {shapes} do not fit together, but they must broadcast") from None
 
 
-def symmetric(name: str, value: ArrayLike, *, dim: int | None = None, definite: bool = False) -> Array:
-    """Return a symmetric (``definite``: positive definite) float64 matrix, exactly symmetrised, or raise."""
+def square(name: str, value: Any, *, dim: int | None = None) -> Array:
+    """Return a finite float64 matrix with as many rows as columns, at least one, or raise."""
     matrix = array(name, value, shape=("D" if dim is None else dim,) * 2)
     if matrix.shape[0] != matrix.shape[1] or matrix.shape[0] == 0:
         raise ValueError(f"{name} has shape {matrix.shape}, but it must be square")
+    return matrix
+
+
+def symmetric(name: str, value: ArrayLike, *, dim: int | None = None, definite: bool = False) -> Array:
+    """Return a symmetric (``definite``: positive definite) float64 matrix, exactly symmetrised, or raise."""
+    matrix = square(name, value, dim=dim)
     if (matrix != matrix.T).any():
         gap = float(np.max(np.abs(matrix - matrix.T)))
         if gap > 1e-8 * float(np.max(np.abs(matrix))):

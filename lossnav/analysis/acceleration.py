@@ -46,12 +46,7 @@ class Method:
     lookahead: bool = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "rate", _checks.positive("rate", self.rate))
-        momentum = _checks.finite("momentum", self.momentum, low=0.0)
-        if momentum >= 1:
-            raise ValueError(f"momentum = {_checks.shown(self.momentum)}, but it must be a number in [0, 1)")
-        object.__setattr__(self, "momentum", momentum)
-        object.__setattr__(self, "lookahead", _checks.flag("lookahead", self.lookahead))
+        _checks.check(self, rate=_checks.positive, momentum=_checks.share, lookahead=_checks.flag)
 
     def kept(self, curvature: ArrayLike) -> Array:
         """Return what a step leaves of each mode in the long run: the largest |z| with z² = a z − b.

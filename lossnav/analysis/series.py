@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lossnav._checks import Array, array, is_whole, sequence, shown, whole
+from lossnav._checks import Array, array, is_whole, positive, sequence, shown, whole
 
 
 @dataclass(frozen=True)
@@ -114,12 +114,10 @@ def circulation(positions: ArrayLike, velocities: ArrayLike, *, eta: float) -> A
         [-1.0]
     """
     theta, v = array("positions", positions, shape=(None, None)), array("velocities", velocities, shape=(None, None))
-    rate = array("eta", eta, shape=())
-    if rate <= 0:
-        raise ValueError(f"eta = {shown(eta)}, but it must be > 0")
+    rate = positive("eta", eta)
     if theta.shape != v.shape or len(theta) < 2:
         raise ValueError(
             f"velocities has shape {v.shape}, but it must be that of positions, {theta.shape}, two at least"
         )
     centred = theta - theta.mean(axis=0)
-    return np.mean(centred[:-1] * v[1:] - v[:-1] * centred[1:], axis=0) / float(rate)
+    return np.mean(centred[:-1] * v[1:] - v[:-1] * centred[1:], axis=0) / rate

@@ -80,8 +80,6 @@ def non_gradient_fraction(
         Vastola, Gershman, Rajan (2025), Sec. 4, suggest such a diagnostic; the definitions are ours.
     """
     recorded = not callable(field)
-    if recorded:
-        field = _checks.array("field", field)
     _checks.positive("rtol", rtol)
     if (box is None) == (points is None) or (recorded and points is None):
         allowed = "recorded updates need points" if recorded else "exactly one of box and points must be given"
@@ -151,8 +149,7 @@ def _stencils(field: Any, points: Array, step: Array) -> tuple[Array, Array]:
 
 
 def _record(updates: Array, states: Array) -> Fraction:
-    if updates.shape != states.shape:
-        raise ValueError(f"field has shape {updates.shape}, but it must have that of points, {states.shape}")
+    updates = _checks.array("field", updates, shape=states.shape)
     count, dim = states.shape
     if count < dim + 2:
         raise ValueError(f"points has {count} states, but {dim} parameters need at least {dim + 2}")

@@ -33,7 +33,7 @@ def mass(eta: float, beta: float) -> float:
         >>> round(mass(0.1, 0.9), 3)
         0.095
     """
-    eta, beta = _rates(eta, beta)
+    eta, beta = _checks.positive("eta", eta), _checks.share("beta", beta)
     return eta * (1 + beta) / 2
 
 
@@ -46,7 +46,7 @@ def friction(beta: float) -> float:
     Raises:
         ValueError: β is not in [0, 1).
     """
-    return 1 - _momentum(beta)
+    return 1 - _checks.share("beta", beta)
 
 
 def limiting_angular_speed(
@@ -80,10 +80,9 @@ def limiting_angular_speed(
     References:
         Tanaka and Kunin (2021), Eq. 29 of the supplement; exact limits in ``discrete_radius``.
     """
-    eta, beta = _rates(eta, beta)
+    eta, beta = _checks.positive("eta", eta), _checks.share("beta", beta)
     decay = _checks.finite("decay", decay, low=0.0)
-    if _checks.finite("dampening", dampening, low=0.0) >= 1:
-        raise ValueError(f"dampening = {dampening}, but it must be a number in [0, 1)")
+    _checks.share("dampening", dampening)
     _checks.flag("decoupled", decoupled)
     if _checks.flag("nesterov", nesterov) and (decoupled or dampening or not beta):
         raise ValueError("nesterov = True, but it needs beta > 0, dampening = 0 and decoupled = False")
@@ -121,7 +120,7 @@ def limiting_radius(
         Tanaka and Kunin (2021), Eq. 30 of the supplement.
     """
     norm = _checks.nonnegatives("gradient_norm", gradient_norm)
-    eta, beta = _rates(eta, beta)
+    eta, beta = _checks.positive("eta", eta), _checks.share("beta", beta)
     decay = _checks.positive("decay", decay)
     gain = _gain(eta * (1 + beta) / 2, 1 - beta, gradient_noise)
     radius = (gain * (1 - beta) / (4 * decay)) ** 0.25 * np.sqrt(norm)
@@ -226,14 +225,3 @@ def _times(t: ArrayLike) -> Array:
     if times.ndim > 1 or times.size == 0 or np.any(np.diff(np.atleast_1d(times)) < 0):
         raise ValueError(f"t = {_checks.shown(t)}, but it must be one time or an array (T,) in ascending order")
     return times
-
-
-def _rates(eta: float, beta: float) -> tuple[float, float]:
-    return _checks.positive("eta", eta), _momentum(beta)
-
-
-def _momentum(beta: float) -> float:
-    beta = _checks.finite("beta", beta, low=0.0)
-    if beta >= 1:
-        raise ValueError(f"beta = {beta}, but it must be a number in [0, 1)")
-    return beta

@@ -16,7 +16,6 @@ from numpy.typing import ArrayLike
 
 from lossnav import _checks
 from lossnav._checks import Array
-from lossnav.analysis.noether.laws import _rates
 from lossnav.analysis.noether.symmetries import Symmetry
 
 
@@ -164,12 +163,12 @@ def _recursion(
 def _start(
     initial: ArrayLike, charge: ArrayLike, eta: float, beta: float, decay: float
 ) -> tuple[float, float, float, Array, Array]:
-    eta, beta = _rates(eta, beta)
-    decay = _checks.finite("decay", decay, low=0.0)
-    size, u = _checks.array("initial", initial), _checks.array("charge", charge)
-    if size.shape != u.shape:
-        raise ValueError(f"charge has shape {u.shape}, but it must have that of initial, {size.shape}")
-    return eta, beta, decay, size, u
+    size = _checks.array("initial", initial)
+    return *_rates(eta, beta, decay), size, _checks.array("charge", charge, shape=size.shape)
+
+
+def _rates(eta: float, beta: float, decay: float) -> tuple[float, float, float]:
+    return _checks.positive("eta", eta), _checks.share("beta", beta), _checks.nonnegative("decay", decay)
 
 
 def _fits(name: str, source: Array, size: Array) -> None:
@@ -230,8 +229,7 @@ def identity(positions: ArrayLike, symmetry: Symmetry, *, eta: float, beta: floa
     _checks.instance("symmetry", symmetry, Symmetry, "a symmetry, such as ln.noether.Scale(dim)")
     if len(points) < 3 or points.shape[1] != symmetry.dim:
         raise ValueError(f"positions has shape {points.shape}, but it must have shape (T + 1, {symmetry.dim}), T >= 2")
-    eta, beta = _rates(eta, beta)
-    decay = _checks.finite("decay", decay, low=0.0)
+    eta, beta, decay = _rates(eta, beta, decay)
     speeds = np.diff(points, axis=0) / eta
     charge = symmetry.charge(points[1:], speeds)
     pulled = np.einsum("ti,ti->t", points[1:-1], symmetry(points[1:-1]))

@@ -69,9 +69,7 @@ def optimal_for(
         _checks.one_of("metric", metric, ("constant", "identity") if at is None else ("constant", "identity", "place"))
     if at is not None:
         return _of_points(law, at, loss, metric, discount, drift, dt)
-    matrix = _checks.array("law", law, shape=("D", "D"))
-    if matrix.shape[0] != matrix.shape[1] or not matrix.size:
-        raise ValueError(f"law has shape {matrix.shape}, but it must be square")
+    matrix = _checks.square("law", law)
     size, extent = len(matrix), float(np.abs(matrix).max())
     if extent and not _SMALLEST < extent < 1 / _SMALLEST:
         raise ValueError(f"law has the size {extent:.3g}, but its square must be a number: choose another unit of time")

@@ -182,10 +182,7 @@ def from_beta(
     References:
         Ours; the paper stops at "leaky averages".
     """
-    number = _checks.finite("beta", beta)
-    if not 0 < number < 1:
-        allowed = "a number in (0, 1): a belief with data forgets, but not at once"
-        raise ValueError(f"beta = {_checks.shown(beta)}, but it must be {allowed}")
+    number = _forgets(beta)
     gamma, dt = _checks.finite("gamma", gamma, low=0.0), _checks.positive("dt", dt)
     noise = _checks.positive("noise", noise)
     if decay is not None and gain is not None:
@@ -242,9 +239,12 @@ def corrected_gains(beta: float, count: int) -> Array:
     return (1 - beta) / -np.expm1(n * math.log(beta))
 
 
+def _forgets(beta: float) -> float:
+    """Return β in (0, 1), or raise: a belief with data forgets, but not at once."""
+    return _checks.finite("beta", beta, low=0.0, high=1.0, open_low=True, open_high=True)
+
+
 def _sequence(beta: float, count: int) -> tuple[float, Array]:
-    number = _checks.finite("beta", beta)
-    if not 0 < number < 1:
-        raise ValueError(f"beta = {_checks.shown(beta)}, but it must be a number in (0, 1)")
+    number = _forgets(beta)
     _checks.room(_checks.whole("count", count, low=1), count=count)
     return number, np.arange(1.0, count + 1.0)

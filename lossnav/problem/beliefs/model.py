@@ -69,11 +69,8 @@ class Beliefs:
         _checks.check(self, **dict.fromkeys(("eta", "k", "curvature_scale", "weight"), _checks.positive))
         _checks.check(self, gamma=_checks.nonnegative)
         for name in ("mean", "variance"):
-            if not isinstance(getattr(self, name), Prior):
-                raise ValueError(f"{name} = {_checks.shown(getattr(self, name))}, but it must be a belief.Prior")
-        if not isinstance(self.observation, (Simplified, Exact)):
-            shown = _checks.shown(self.observation)
-            raise ValueError(f"observation = {shown}, but it must be belief.Simplified(...) or belief.Exact()")
+            _checks.instance(name, getattr(self, name), Prior, "a belief.Prior")
+        _checks.instance("observation", self.observation, Observation, "belief.Simplified(...) or belief.Exact()")
 
     @property
     def masses(self) -> Array:

@@ -147,10 +147,8 @@ class Wells(Average):
     ):
         self._centres = _checks.array("centres", centres, shape=(None, None))
         count, self.dim = self._centres.shape
-        self.depths, self.widths = _checks.positives("depths", depths), _checks.positives("widths", widths)
-        for name, value in (("depths", self.depths), ("widths", self.widths)):
-            if value.shape != (count,):
-                raise ValueError(f"{name} has shape {value.shape}, but there are {count} centres")
+        self.depths = _checks.positives("depths", depths, shape=(count,))
+        self.widths = _checks.positives("widths", widths, shape=(count,))
         self.bowl = _checks.finite("bowl", bowl, low=0.0)
         middle = np.zeros(self.dim) if bowl_centre is None else bowl_centre
         self.bowl_centre = _checks.array("bowl_centre", middle, shape=(self.dim,))
@@ -203,8 +201,7 @@ def checked_switches(switches: Any, dim: int, deadline: float = math.inf) -> tup
         if len(_checks.sequence(f"switches[{index}]", entry, "two entries, a time and a loss")) != 2:
             raise ValueError(f"switches[{index}] = {_checks.shown(entry)}, but it must be (time, loss)")
         times.append(_checks.positive(f"switches[{index}][0]", entry[0]))
-        if not isinstance(entry[1], Average | losses.Loss):
-            raise ValueError(f"switches[{index}][1] = {_checks.shown(entry[1])}, but it must be a loss")
+        _checks.instance(f"switches[{index}][1]", entry[1], Average | losses.Loss, "a loss")
         averages.append(average(entry[1]))
     if any(new.dim != dim for new in averages):
         raise ValueError(f"switches have losses of {[new.dim for new in averages]} weights, but all must have {dim}")
@@ -232,9 +229,7 @@ def average(loss: Average | losses.Loss) -> Average:
         return loss
     if isinstance(loss, losses.Quadratic):
         return Quadratic(loss)
-    if isinstance(loss, losses.Loss):
-        return Hermite(loss)
-    raise ValueError(f"loss = {_checks.shown(loss)}, but it must come from lossnav.losses or be an Average")
+    return Hermite(_checks.instance("loss", loss, losses.Loss, "from lossnav.losses, or an Average"))
 
 
 __all__: Sequence[str] = ["Average", "Hermite", "Quadratic", "Wells", "average"]

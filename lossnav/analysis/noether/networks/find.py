@@ -74,8 +74,7 @@ def find_symmetries(
         Tanaka and Kunin (2021) list the symmetries; the search is ours.
     """
     probe = Probe(model, loss, batch, training, _checks.whole("probes", probes, low=2), _checks.seed("seed", seed))
-    if _checks.finite("rtol", rtol, low=0.0, high=1.0, open_low=True) == 1.0:
-        raise ValueError("rtol = 1.0, but it must be a number in (0, 1)")
+    _checks.finite("rtol", rtol, low=0.0, high=1.0, open_low=True, open_high=True)
     grads = probe.gradients()
     candidates = [*_scales(probe, grads, rtol), *_rescales(probe, grads, rtol), *_shifts(probe, grads, rtol)]
     probe.restore()
