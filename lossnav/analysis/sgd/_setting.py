@@ -14,14 +14,6 @@ from lossnav._checks import Array
 FORMS = ("sde", "discrete")
 
 
-def momentum(beta: Any) -> float:
-    """Return β in [0, 1), or raise: at β = 1 nothing is ever forgotten and no law is stationary."""
-    number = _checks.finite("beta", beta, low=0.0, high=1.0)
-    if number == 1.0:
-        raise ValueError("beta = 1.0, but it must be a finite number >= 0 and < 1")
-    return number
-
-
 @dataclass(frozen=True)
 class Setting:
     """Checked arguments of one run, mode by mode.
@@ -45,7 +37,7 @@ def setting(
     rho: ArrayLike, eta: Any, beta: Any, batch: Any, noise: Any, decay: Any, gradient_variance: Any, population: Any
 ) -> Setting:
     """Check the arguments that all laws of a run have in common; raise where SGD itself is unstable."""
-    eta, beta, decay = _checks.positive("eta", eta), momentum(beta), _checks.finite("decay", decay, low=0.0)
+    eta, beta, decay = _checks.positive("eta", eta), _checks.share("beta", beta), _checks.nonnegative("decay", decay)
     curvatures = _checks.nonnegatives("rho", rho)
     if curvatures.ndim > 1 or curvatures.size == 0:
         raise ValueError(f"rho has shape {curvatures.shape}, but it must be one curvature or have shape (L,)")
@@ -55,14 +47,10 @@ def setting(
         arguments = f"noise = {_checks.shown(noise)} and gradient_variance = {_checks.shown(gradient_variance)}"
         raise ValueError(f"{arguments}, but exactly one of them must be given")
     if noise is not None:
-        variance = _checks.finite("noise", noise, low=0.0) * modes
+        variance = _checks.nonnegative("noise", noise) * modes
     else:
-        variance = _checks.nonnegatives("gradient_variance", gradient_variance)
-        if variance.shape != curvatures.shape:
-            raise ValueError(
-                f"gradient_variance has shape {variance.shape}, but it must have that of rho, {curvatures.shape}"
-            )
-        variance = np.atleast_1d(variance)
+        checked = _checks.nonnegatives("gradient_variance", gradient_variance, shape=curvatures.shape)
+        variance = np.atleast_1d(checked)
     run = Setting(eta, beta, modes + decay, factor * variance, curvatures.shape)
     stable(run)
     return run
@@ -80,6 +68,12 @@ def per_batch(batch: Any, population: Any) -> float:
     if size > count:
         raise ValueError(f"batch = {size}, but it must be a whole number <= population = {count}")
     return (count - size) / (size * (count - 1))
+
+
+def recursion(h: Array, eta: float, beta: float) -> Array:
+    """Return what a step without noise makes of (θ, v) along modes of these curvatures, shape (L, 2, 2) (K2)."""
+    ones = np.ones_like(h)
+    return np.stack([np.stack([1 - eta * h, eta * beta * ones], -1), np.stack([-h, beta * ones], -1)], -2)
 
 
 def stable(run: Setting) -> None:

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from lossnav import _checks
 from lossnav._checks import Array
-from lossnav.analysis.sgd._setting import momentum, per_batch
+from lossnav.analysis.sgd._setting import per_batch
 from lossnav.problem.functions.roots import LARGEST
 
 
@@ -265,7 +265,7 @@ def regression(
     References:
         Kunin et al. (2023), Eqs. 5–6 and 45–46.
     """
-    eta, beta, decay = _checks.positive("eta", eta), momentum(beta), _checks.finite("decay", decay, low=0.0)
+    eta, beta, decay = _checks.positive("eta", eta), _checks.share("beta", beta), _checks.nonnegative("decay", decay)
     matrix = _checks.symmetric("hessian", hessian)
     dim = len(matrix)
     factor = per_batch(batch, population)
@@ -305,9 +305,7 @@ def root(matrix: Array) -> Array:
 
 
 def _matrices(first: str, drift: Any, second: str, diffusion: Any) -> tuple[Array, Array]:
-    a = _checks.array(first, drift, shape=("D", "D"))
-    if a.shape[0] != a.shape[1] or a.shape[0] == 0:
-        raise ValueError(f"{first} has shape {a.shape}, but it must be square")
+    a = _checks.square(first, drift)
     d = _checks.symmetric(second, diffusion, dim=len(a))
     return a, _semidefinite(second, d)
 
@@ -349,7 +347,8 @@ def _transition(drift: Array, diffusion: Array, t: float) -> tuple[Array, Array]
     By Van Loan's block exponential on a step h where nothing grows, and then V(2h) = V(h) + e^{−Ah}V(h)e^{−Aᵀh}.
     """
     dim = len(drift)
-    h, doublings = _halved(drift, t)
+    doublings = max(0, math.frexp(float(np.linalg.norm(drift, 1)))[1] + math.frexp(t)[1])  # so that |A|h < 1
+    h = math.ldexp(t, -doublings)
     size = float(np.max(np.abs(diffusion))) or 1.0  # of noise, in which the integral is linear
     block = scipy.linalg.expm(h * np.block([[-drift, 2 * (diffusion / size)], [np.zeros((dim, dim)), drift.T]]))
     step = block[:dim, :dim]
@@ -361,15 +360,5 @@ def _transition(drift: Array, diffusion: Array, t: float) -> tuple[Array, Array]
 
 
 def _propagator(drift: Array, t: float) -> Array:
-    """Return e^{−At}, doubled from such a step, too: powers of At itself may be beyond what floats hold."""
-    h, doublings = _halved(drift, t)
-    step = scipy.linalg.expm(-drift * h)
-    for _ in range(doublings):
-        step = step @ step
-    return np.asarray(step)
-
-
-def _halved(drift: Array, t: float) -> tuple[float, int]:
-    """Return h and n with t = 2ⁿh and |A|h < 1."""
-    n = max(0, math.frexp(float(np.linalg.norm(drift, 1)))[1] + math.frexp(t)[1])
-    return math.ldexp(t, -n), n
+    """Return e^{−At}."""
+    return _transition(drift, np.zeros_like(drift), t)[0]

@@ -11,6 +11,7 @@ correlations *between* modes.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from numpy.typing import ArrayLike
 
 from lossnav import _checks
 from lossnav._checks import Array
-from lossnav.analysis.sgd._setting import FORMS, Setting, bound, per_batch, setting
+from lossnav.analysis.sgd._setting import FORMS, Setting, bound, per_batch, recursion, setting
 from lossnav.analysis.sgd.oscillator import Oscillators
 
 
@@ -225,9 +226,8 @@ def exponent(n: ArrayLike, displacement: ArrayLike) -> float:
     References:
         Kunin et al. (2023), Eq. 1.
     """
-    steps, square = _checks.positives("n", n, shape=(None,)), _checks.positives("displacement", displacement)
-    if square.shape != steps.shape:
-        raise ValueError(f"displacement has shape {square.shape}, but it must have that of n, {steps.shape}")
+    steps = _checks.positives("n", n, shape=(None,))
+    square = _checks.positives("displacement", displacement, shape=steps.shape)
     if np.ptp(steps) == 0 if steps.size else True:
         raise ValueError(f"n = {_checks.shown(n)}, but it must hold at least two different numbers of steps")
     x = np.log(steps) - np.mean(np.log(steps))
@@ -246,11 +246,8 @@ def _growing(run: Setting, form: str, curvature_variance: Any, batch: int, popul
     if form != "discrete":
         raise ValueError(f"curvature_variance is given with form = {form!r}, but it needs form = 'discrete'")
     spread = np.atleast_1d(_checks.nonnegatives("curvature_variance", curvature_variance))
-    if spread.shape != run.curvature.shape:
-        raise ValueError(
-            f"curvature_variance has shape {spread.shape}, but it must have that of rho, {run.curvature.shape}"
-        )
-    unit = Setting(run.eta, run.beta, run.curvature, np.ones_like(spread), run.shape)
+    spread = _checks.array("curvature_variance", spread, shape=run.curvature.shape)
+    unit = replace(run, variance=np.ones_like(spread))
     share = run.eta * (1 + run.beta) / (2 * run.curvature) * _speeds(unit, form) * spread
     share = share * per_batch(batch, population)
     if np.any(share >= 1):
@@ -260,7 +257,7 @@ def _growing(run: Setting, form: str, curvature_variance: Any, batch: int, popul
             f"no stationary variance: the mean is stable, but the noise of curvature_variance feeds itself back "
             f"{share[worst]:.3g} times, and it must be < 1; take a smaller eta or a larger batch"
         )
-    return Setting(run.eta, run.beta, run.curvature, run.variance / (1 - share), run.shape)
+    return replace(run, variance=run.variance / (1 - share))
 
 
 def _steps(n: Any) -> Array:
@@ -297,10 +294,8 @@ def _discrete(run: Setting, steps: Array) -> Array:
 
     The sum over k is doubled: S_{2n} = S_n + MⁿS_n.
     """
-    h, eta, beta = run.curvature, run.eta, run.beta
-    ones = np.ones_like(h)
-    step = np.stack([np.stack([1 - eta * h, eta * beta * ones], -1), np.stack([-h, beta * ones], -1)], -2)
-    first = np.stack([eta**2 / 2 * ones, eta * ones], -1)[..., None]
+    first = np.broadcast_to([[run.eta**2 / 2], [run.eta]], (len(run.curvature), 2, 1))
+    step = recursion(run.curvature, run.eta, run.beta)
     weight = 2 * _speeds(run, "discrete")
     squares = [weight @ total[:, 0, 0] for total in _power_sums(step, first, [int(n) for n in np.ravel(steps)])]
     return np.array(squares, dtype=np.float64).reshape(steps.shape)

@@ -19,7 +19,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from lossnav import _checks
 from lossnav._checks import Array
-from lossnav.analysis.sgd._setting import momentum
 from lossnav.trajectory.modes import exp_mean
 
 Truths = NDArray[np.bool_]
@@ -81,6 +80,12 @@ class Oscillators:
                 lambda: np.exp(-self._slow() * t) + self._slow() * s,
                 lambda: np.exp(-self.gamma * t) * np.cos(alpha * t) + self.gamma * s,
             )
+
+    def propagator(self, t: Array) -> Array:
+        """Return what maps position and velocity to those a time t later, shape (..., 2, 2)."""
+        s = self.kick(t)
+        rows = [[self.position(t), s], [-self.omega2 * s, self.velocity(t)]]
+        return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
 
     def area(self, t: Array) -> Array:
         """Return ∫₀ᵗ s = (1 − R(t))/ω², also where that is 0/0: at ω = 0, and at short times.
@@ -155,7 +160,7 @@ class Mode:
     def __init__(self, curvature: float, *, eta: float, beta: float):
         object.__setattr__(self, "curvature", _checks.finite("curvature", curvature, low=0.0))
         object.__setattr__(self, "eta", _checks.positive("eta", eta))
-        object.__setattr__(self, "beta", momentum(beta))
+        object.__setattr__(self, "beta", _checks.share("beta", beta))
 
     @property
     def gamma(self) -> float:
@@ -201,9 +206,8 @@ class Mode:
         """
         time = _checks.nonnegatives("t", t)
         a0, b0 = _checks.finite("a0", a0), _checks.finite("b0", b0)
-        mode = self._oscillator()
-        s = mode.kick(time)
-        return mode.position(time) * a0 + s * b0, mode.velocity(time) * b0 - mode.omega2 * s * a0
+        moved = self._oscillator().propagator(time)
+        return moved[..., 0, 0] * a0 + moved[..., 0, 1] * b0, moved[..., 1, 1] * b0 + moved[..., 1, 0] * a0
 
     def propagator(self, t: ArrayLike) -> Array:
         """Return e^{−St}, the map from (a, b) at time 0 to (a, b) at t >= 0, shape (..., 2, 2).
@@ -211,11 +215,7 @@ class Mode:
         Raises:
             ValueError: a time is negative or not finite.
         """
-        time = _checks.nonnegatives("t", t)
-        mode = self._oscillator()
-        s = mode.kick(time)
-        rows = [[mode.position(time), s], [-mode.omega2 * s, mode.velocity(time)]]
-        return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+        return self._oscillator().propagator(_checks.nonnegatives("t", t))
 
     def autocorrelation(self, t: ArrayLike) -> Array:
         """Return C(t), the correlation of stationary velocities a time t >= 0 apart, shape (...) (K17).
@@ -250,7 +250,7 @@ def matched_velocity(v0: ArrayLike, v1: ArrayLike, *, beta: float) -> Array:
     References:
         Ours; Kunin et al. start at v₀.
     """
-    first, second, weight = _checks.array("v0", v0), _checks.array("v1", v1), momentum(beta)
+    first, second, weight = _checks.array("v0", v0), _checks.array("v1", v1), _checks.share("beta", beta)
     _checks.together(v0=first, v1=second)
     return (weight * first + second) / (1 + weight)
 

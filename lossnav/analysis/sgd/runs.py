@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from lossnav import _checks
 from lossnav._checks import Array
-from lossnav.analysis.sgd._setting import FORMS, bound, momentum, setting
+from lossnav.analysis.sgd._setting import FORMS, bound, recursion, setting
 from lossnav.analysis.sgd.diffusion import root
 from lossnav.analysis.sgd.laws import stationary
 from lossnav.analysis.sgd.oscillator import Oscillators
@@ -66,10 +66,7 @@ def simulate(
         (3, 101, 2)
     """
     _checks.one_of("form", form, FORMS)
-    run = setting(
-        rho, eta=eta, beta=beta, batch=batch, noise=noise, decay=decay, gradient_variance=gradient_variance,
-        population=population,
-    )  # fmt: skip
+    run = setting(rho, eta, beta, batch, noise, decay, gradient_variance, population)
     _checks.counts(steps=steps, paths=paths)
     _checks.room(4.0 * steps * paths * len(run.curvature), steps=steps, paths=paths)  # θ and v, and both once more
     rng = np.random.default_rng(_checks.seed("seed", seed, low=0))
@@ -141,17 +138,12 @@ def fluctuation_dissipation(
         ValueError: shapes do not fit together, an argument is out of its range, or nothing moves.
     """
     places = _checks.array("theta", theta, shape=(None, None))
-    speeds = _checks.array("velocity", velocity, shape=(None, None))
-    gradients = _checks.array("gradient", gradient, shape=(None, None))
-    eta, beta, decay = _checks.positive("eta", eta), momentum(beta), _checks.finite("decay", decay, low=0.0)
+    eta, beta, decay = _checks.positive("eta", eta), _checks.share("beta", beta), _checks.nonnegative("decay", decay)
     if len(places) < 2 or places.shape[1] == 0:
         raise ValueError(f"theta has shape {places.shape}, but it must have shape (K + 1, D) with K >= 1")
-    if speeds.shape != places.shape:
-        raise ValueError(f"velocity has shape {speeds.shape}, but it must have that of theta, {places.shape}")
-    wanted = (len(places) - 1, places.shape[1])
-    if gradients.shape != wanted:
-        raise ValueError(f"gradient has shape {gradients.shape}, but it must have shape {wanted}: one fewer than theta")
-    count = len(gradients)
+    speeds = _checks.array("velocity", velocity, shape=places.shape)
+    count = len(places) - 1
+    gradients = _checks.array("gradient", gradient, shape=(count, places.shape[1]))
     work = float(np.sum(places[:-1] * (gradients + decay * places[:-1]))) / count
     squares = np.sum(speeds**2, axis=1)
     kinetic = eta / 2 * float(np.sum(squares[1:]) + beta * np.sum(squares[:-1])) / count
@@ -164,15 +156,10 @@ def fluctuation_dissipation(
 
 def _transitions(h: Array, variance: Array, eta: float, beta: float, form: str) -> tuple[Array, Array]:
     """Return the maps of one step, shape (L, 2, 2), and the factors of its noise, shape (L, 2, r)."""
-    ones = np.ones_like(h)
     if form == "discrete":
-        step = np.stack([np.stack([1 - eta * h, eta * beta * ones], -1), np.stack([-h, beta * ones], -1)], -2)
         size = np.sqrt(variance)
-        return step, np.stack([eta * size, size], -1)[..., None]
+        return recursion(h, eta, beta), np.stack([eta * size, size], -1)[..., None]
     modes = Oscillators.of(h, eta, beta)
-    t = np.array(eta)
-    s = modes.kick(t)
-    step = np.stack([np.stack([modes.position(t), s], -1), np.stack([-modes.omega2 * s, modes.velocity(t)], -1)], -2)
     # what a force 2√(s²/η)/(1+β)·ξ leaves: ∫(s, C)(s, C)ᵀ over one step, in which both are smooth
     nodes, weights = np.polynomial.legendre.leggauss(64)
     wide = Oscillators(modes.gamma, modes.omega2[:, None], modes.alpha2[:, None])
@@ -180,7 +167,7 @@ def _transitions(h: Array, variance: Array, eta: float, beta: float, form: str) 
     kicks = np.stack([wide.kick(times), wide.velocity(times)], 1)
     power = 4 * variance / (eta * (1 + beta) ** 2)
     noise = np.einsum("lin,ljn,n->lij", kicks, kicks, weights * eta / 2) * power[:, None, None]
-    return step, np.stack([root(matrix) for matrix in noise])
+    return modes.propagator(np.array(eta)), np.stack([root(matrix) for matrix in noise])
 
 
 def _per_mode(name: str, value: ArrayLike, modes: int) -> Array:
