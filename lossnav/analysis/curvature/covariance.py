@@ -83,11 +83,7 @@ class GradientCovariance(ModelOperator):
         """Return the gradient of each example of a batch, (B, D): B·D numbers."""
 
         check_pair("batch", batch)
-
-        def loss(leaves: list[Tensor], x: Tensor, y: Tensor) -> Tensor:
-            return self._point.loss(leaves, (x.unsqueeze(0), y.unsqueeze(0)))
-
-        gradients = vmap(grad(loss), in_dims=(None, 0, 0))(self._leaves, *map(self._point.put, batch))
+        gradients = vmap(grad(self._loss), in_dims=(None, 0, 0))(self._leaves, *map(self._point.put, batch))
         return torch.cat([g.flatten(1) for g in gradients], dim=1)
 
     def exact_trace(self, chunk: int = 32) -> float:
@@ -151,11 +147,11 @@ class GradientCovariance(ModelOperator):
 
     def _losses(self, leaves: list[Tensor], batch: Batch) -> Tensor:
         """Return the loss of each example, (B,)."""
+        return vmap(self._loss, in_dims=(None, 0, 0))(leaves, *map(self._point.put, batch))
 
-        def loss(x: Tensor, y: Tensor) -> Tensor:
-            return self._point.loss(leaves, (x.unsqueeze(0), y.unsqueeze(0)))
-
-        return vmap(loss)(*map(self._point.put, batch))
+    def _loss(self, leaves: list[Tensor], x: Tensor, y: Tensor) -> Tensor:
+        """Return the loss of one example."""
+        return self._point.loss(leaves, (x.unsqueeze(0), y.unsqueeze(0)))
 
 
 @contextmanager

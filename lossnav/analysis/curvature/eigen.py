@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from tqdm import tqdm
 
-from lossnav._checks import NotConverged, flag, one_of, positive, shown, whole
+from lossnav._checks import NotConverged, flag, instance, one_of, positive, shown, whole
 from lossnav._checks import seed as check_seed
 from lossnav.analysis.curvature.krylov import Krylov, order_of
 from lossnav.analysis.curvature.operator import Operator, check_dtype
@@ -106,8 +106,7 @@ def eigenpairs(
         Wu, Simon (2000), thick restarts; Stewart (2002), for the form of the recurrence; Daniel, Gragg, Kaufman,
         Stewart (1976), on when to orthogonalise twice. The end of exhausted runs is ours.
     """
-    if not isinstance(operator, Operator):
-        raise ValueError(f"operator = {shown(operator)}, but it must be an Operator, such as Hessian or Matrix")
+    instance("operator", operator, Operator, "an Operator, such as Hessian or Matrix")
     check_dtype("operator", operator.dtype)
     count = whole("count", count, low=1)
     if count > operator.dim:

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 import torch
 from torch import Tensor, nn
 
-from lossnav._checks import shown
 from lossnav.analysis.curvature.operator import Operator
 from lossnav.analysis.curvature.snapshot import Batch, Batches, Loss, Snapshot, pairs_of
 
@@ -49,7 +48,5 @@ class ModelOperator(Operator):
 
     def unflatten(self, vector: Tensor) -> dict[str, Tensor]:
         """Return the parts of a flat vector (D,) or of a block (B, D), by parameter, as views."""
-        if not torch.is_tensor(vector) or vector.ndim not in (1, 2) or vector.shape[-1] != self.dim:
-            what = f"has shape {tuple(vector.shape)}" if torch.is_tensor(vector) else f"= {shown(vector)}"
-            raise ValueError(f"vector {what}, but it must be a tensor of shape ({self.dim},) or (B, {self.dim})")
+        self._check_shape("vector", vector)
         return dict(zip(self.names, self._point.split(vector), strict=True))

@@ -10,7 +10,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from lossnav._checks import shown, whole
+from lossnav._checks import whole
+from lossnav._tensors import tensor
 
 if TYPE_CHECKING:
     from scipy.sparse.linalg import LinearOperator
@@ -43,9 +44,7 @@ class Operator(ABC):
         Raises:
             ValueError: ``vectors`` has another shape, dtype or device.
         """
-        if not torch.is_tensor(vectors) or vectors.ndim not in (1, 2) or vectors.shape[-1] != self.dim:
-            what = f"has shape {tuple(vectors.shape)}" if torch.is_tensor(vectors) else f"= {shown(vectors)}"
-            raise ValueError(f"vectors {what}, but it must be a tensor of shape ({self.dim},) or (B, {self.dim})")
+        self._check_shape("vectors", vectors)
         if vectors.dtype != self.dtype or vectors.device != self.device:
             raise ValueError(
                 f"vectors has dtype {vectors.dtype} on {vectors.device}, "
@@ -54,6 +53,12 @@ class Operator(ABC):
         block = vectors.detach().contiguous().view(-1, self.dim)
         self.products += len(block)
         return self._products(block).view(vectors.shape)
+
+    def _check_shape(self, name: str, vectors: Any) -> None:
+        """Raise unless this is a vector (D,) or a block of such, (B, D)."""
+        allowed = f"a tensor of shape ({self.dim},) or (B, {self.dim})"
+        if tensor(name, vectors, allowed).ndim not in (1, 2) or vectors.shape[-1] != self.dim:
+            raise ValueError(f"{name} has shape {tuple(vectors.shape)}, but it must be {allowed}")
 
     def dense(self, block: int = 1) -> Tensor:
         """Return the matrix itself, (D, D), from D products, ``block`` at a time: for small D."""
@@ -93,9 +98,9 @@ class Matrix(Operator):
     matrix: Tensor
 
     def __init__(self, matrix: Tensor) -> None:
-        if not torch.is_tensor(matrix) or matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or len(matrix) == 0:
-            what = f"has shape {tuple(matrix.shape)}" if torch.is_tensor(matrix) else f"= {shown(matrix)}"
-            raise ValueError(f"matrix {what}, but it must be a tensor of shape (D, D), D >= 1")
+        allowed = "a tensor of shape (D, D), D >= 1"
+        if tensor("matrix", matrix, allowed, ndim=2).shape[0] != matrix.shape[1] or len(matrix) == 0:
+            raise ValueError(f"matrix has shape {tuple(matrix.shape)}, but it must be {allowed}")
         self.dtype, self.device, self.dim = check_dtype("matrix", matrix.dtype), matrix.device, len(matrix)
         self.matrix = matrix.detach()
         if not torch.isfinite(self.matrix).all():

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from lossnav import _random
-from lossnav._checks import instance, shown, whole
+from lossnav._checks import instance, whole
 from lossnav._checks import seed as check_seed
 from lossnav.analysis.curvature.eigen import Eigenpairs
 from lossnav.analysis.curvature.operator import Operator
@@ -64,8 +64,7 @@ def trace(operator: Operator, probes: int, *, seed: int = 0, pairs: Eigenpairs |
     References:
         Hutchinson (1990); Meyer, Musco, Musco, Woodruff (2021), for taking the largest part out.
     """
-    if not isinstance(operator, Operator):
-        raise ValueError(f"operator = {shown(operator)}, but it must be an Operator, such as Hessian or Matrix")
+    instance("operator", operator, Operator, "an Operator, such as Hessian or Matrix")
     whole("probes", probes, low=2)
     whole("block", block, low=1)
     check_seed("seed", seed, low=0)
