@@ -9,9 +9,9 @@ blocks in a torch model, and a ``Recorder`` follows them. ``navigation_charge`` 
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from lossnav import _lazy
 from lossnav.analysis.noether.laws import friction, limiting_angular_speed, limiting_radius, mass, radius_squared
 from lossnav.analysis.noether.navigation import Breaking, defects, navigation_breaking, navigation_charge
 from lossnav.analysis.noether.recursions import (
@@ -55,12 +55,9 @@ __all__ = [
 
 
 if not TYPE_CHECKING:  # to a type checker it would offer any name
-
-    def __getattr__(name: str) -> Any:
-        if name not in __all__:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return getattr(importlib.import_module("lossnav.analysis.noether.networks"), name)
+    _NETWORKS = ("Block", "Family", "Recorder", "find_symmetries")
+    __getattr__, _, _ = _lazy.attach(__name__, {name: (f"{__name__}.networks", name) for name in _NETWORKS})
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return __all__

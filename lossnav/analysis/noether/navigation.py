@@ -63,10 +63,9 @@ def navigation_charge(path: Trajectory, field: Drift, t: ArrayLike) -> Any:
     Raises:
         ValueError: an argument is of no such kind, or the field has another number of parameters.
     """
-    points, slip, dim = _along(path, field, t)
+    points, slip = _along(path, field, t)
     objective = path.objective
-    metric = objective.metric_on(dim).matrix(points)
-    charge = np.einsum("ti,tij,tj->t", slip, np.broadcast_to(metric, (len(points), dim, dim)), field(points))
+    charge = np.einsum("ti,tij,tj->t", slip, objective.metric_on(points.shape[1]).matrix(points), field(points))
     charge = np.exp(-objective.gamma * np.atleast_1d(np.asarray(t, dtype=float))) * charge / objective.eta
     return float(charge[0]) if np.ndim(t) == 0 else charge
 
@@ -85,8 +84,12 @@ def navigation_breaking(path: Trajectory, field: Drift, t: ArrayLike) -> Breakin
     Raises:
         ValueError: as ``navigation_charge``.
     """
-    points, slip, dim = _along(path, field, t)
-    return _breaking(path.objective, path.loss, field, points, slip, dim)
+    points, slip = _along(path, field, t)
+    objective = path.objective
+    metric = objective.metric_on(points.shape[1]).matrix(points)
+    metric_part = np.einsum("ti,tij,tj->t", slip, _lie(objective, field, points), slip) / (2 * objective.eta)
+    drift_part = -np.einsum("ti,tij,tj->t", slip, metric, _bracket(objective, field, points)) / objective.eta
+    return Breaking(metric_part, drift_part, objective.k * _climb(path.loss, field, points))
 
 
 def defects(objective: Objective, loss: Loss, field: Drift, theta: ArrayLike) -> dict[str, float]:
@@ -105,31 +108,25 @@ def defects(objective: Objective, loss: Loss, field: Drift, theta: ArrayLike) ->
         ValueError: an argument is of no such kind, or sizes differ.
     """
     check_problem(objective, loss)
-    dim = _size(field, loss.dim)
-    points = np.atleast_2d(_checks.array("theta", theta))
-    if points.ndim != 2 or points.shape[1] != dim:
-        raise ValueError(f"theta has shape {points.shape}, but it must have shape (N, {dim})")
-    along = np.einsum("ti,ti->t", field(points), loss.gradient(points))
+    _check_field(field, loss.dim)
+    points = _checks.array("theta", np.atleast_2d(_checks.array("theta", theta)), shape=(None, loss.dim))
     return {
-        "loss": float(np.max(np.abs(along))),
-        "metric": float(np.max(np.abs(_lie(objective, field, points, dim)))),
+        "loss": float(np.max(np.abs(_climb(loss, field, points)))),
+        "metric": float(np.max(np.abs(_lie(objective, field, points)))),
         "drift": float(np.max(np.abs(_bracket(objective, field, points)))),
     }
 
 
-def _breaking(objective: Objective, loss: Loss, field: Drift, points: Array, slip: Array, dim: int) -> Breaking:
-    metric = np.broadcast_to(objective.metric_on(dim).matrix(points), (len(points), dim, dim))
-    metric_part = np.einsum("ti,tij,tj->t", slip, _lie(objective, field, points, dim), slip) / (2 * objective.eta)
-    drift_part = -np.einsum("ti,tij,tj->t", slip, metric, _bracket(objective, field, points)) / objective.eta
-    return Breaking(metric_part, drift_part, objective.k * np.einsum("ti,ti->t", field(points), loss.gradient(points)))
+def _climb(loss: Loss, field: Drift, points: Array) -> Array:
+    """Return ξ·∇L, shape (T,)."""
+    return np.einsum("ti,ti->t", field(points), loss.gradient(points))
 
 
-def _lie(objective: Objective, field: Drift, points: Array, dim: int) -> Array:
+def _lie(objective: Objective, field: Drift, points: Array) -> Array:
     """Return 𝓛_ξG, shape (T, D, D): ξ^k ∂_kG_ij + G_kj ∂_iξ^k + G_ik ∂_jξ^k."""
-    metric = objective.metric_on(dim)
-    stretched = np.broadcast_to(metric.matrix(points), (len(points), dim, dim)) @ field.jacobian(points)
-    change = np.broadcast_to(metric.derivative(points), (len(points), dim, dim, dim))
-    moved = np.einsum("tijk,tk->tij", change, field(points))
+    metric = objective.metric_on(points.shape[1])
+    stretched = metric.matrix(points) @ field.jacobian(points)
+    moved = np.einsum("tijk,tk->tij", metric.derivative(points), field(points))
     return moved + stretched + np.swapaxes(stretched, -1, -2)
 
 
@@ -142,18 +139,17 @@ def _bracket(objective: Objective, field: Drift, points: Array) -> Array:
     return carried - np.einsum("tij,tj->ti", field.jacobian(points), drift(points))
 
 
-def _along(path: Trajectory, field: Drift, t: ArrayLike) -> tuple[Array, Array, int]:
-    """Return θ and u = θ̇ − f along a path, each (T, D), and D."""
+def _along(path: Trajectory, field: Drift, t: ArrayLike) -> tuple[Array, Array]:
+    """Return θ and u = θ̇ − f along a path, each (T, D)."""
     _checks.instance("path", path, Trajectory, "a Trajectory, which ln.solve returns")
-    dim = _size(field, path.loss.dim)
+    _check_field(field, path.loss.dim)
     points, speeds = np.atleast_2d(path(t)), np.atleast_2d(path.velocity(t))
     drift = path.objective.drift
-    return points, speeds if drift is None else speeds - drift(points), dim
+    return points, speeds if drift is None else speeds - drift(points)
 
 
-def _size(field: Any, dim: int) -> int:
-    """Return D, or raise unless ``field`` is a vector field on D parameters."""
+def _check_field(field: Any, dim: int) -> None:
+    """Raise unless ``field`` is a vector field on D parameters."""
     _checks.instance("field", field, Drift, _FIELD)
     if field.dim not in (None, dim):
         raise ValueError(f"field = {_checks.shown(field)} acts on {field.dim} parameters, but the problem has {dim}")
-    return dim
