@@ -138,9 +138,6 @@ class Function(Drift):
         if dim not in self._parts:
             value = Nested("value", self._given, (dim,), owner="a drift")
             jacobian = None if self._slope is None else Nested("jacobian", self._slope, (dim, dim), owner="a drift")
-            for part in (value, jacobian):
-                if part is not None:
-                    part.counts = False  # a budget of calls is one of the loss's
             self._parts[dim] = value, jacobian
         return self._parts[dim]
 

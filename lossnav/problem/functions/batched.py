@@ -35,12 +35,12 @@ class Batched:
     name: str
     owner: str
     calls: int
-    counts: bool
+    counts: bool = True
 
     def __init__(
         self, name: str, function: Callable[[Any], Any], shape: tuple[int, ...], owner: str = "a losses.Function"
     ):
-        self.name, self.owner, self.calls, self.counts = name, owner, 0, True
+        self.name, self.owner, self.calls = name, owner, 0
         self.layout: str | None = None
         self._function, self._shape = function, shape
         self._region: tuple[Array, Array] | None = None  # the box of points at which the agreement was tested

@@ -13,6 +13,8 @@ from lossnav.problem.functions import differences
 from lossnav.problem.functions.nested import Nested
 from lossnav.problem.metrics.base import Metric
 
+_OWNER = "an Objective"
+
 
 class Function(Metric):
     """A metric given as a function; a missing derivative comes from central differences, as those of a drift.
@@ -51,8 +53,8 @@ class Function(Metric):
             _checks.function("derivative", derivative)
         self.dim = _checks.whole("dim", dim, low=1)
         self._given = matrix
-        self._matrix = _nested("metric", matrix, (self.dim,) * 2)
-        self._derivative = None if derivative is None else _nested("derivative", derivative, (self.dim,) * 3)
+        self._matrix = Nested("metric", matrix, (self.dim,) * 2, _OWNER)
+        self._derivative = None if derivative is None else Nested("derivative", derivative, (self.dim,) * 3, _OWNER)
 
     @property
     def calls(self) -> int:
@@ -90,9 +92,3 @@ class Function(Metric):
     def __repr__(self) -> str:
         known = "; ".join(f"{name}: {layout or 'not called with a batch yet'}" for name, layout in self.batches.items())
         return f"Function(dim={self.dim}, {known})"
-
-
-def _nested(name: str, function: Callable[[Any], Any], shape: tuple[int, ...]) -> Nested:
-    nested = Nested(name, function, shape, owner="an Objective")
-    nested.counts = False  # a budget of calls is one of the loss's
-    return nested
