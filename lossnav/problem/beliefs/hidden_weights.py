@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from lossnav import _checks
 from lossnav._checks import Array
+from lossnav.problem.functions.roots import exp_moment
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,8 +132,5 @@ def averaged_variance(curvature: ArrayLike, window: float, *, noise: float = 1.0
     """
     h = _checks.positives("curvature", curvature)
     noise, tau = _checks.positive("noise", noise), _checks.positive("tau", tau)
-    x = h * _checks.finite("window", window, low=0.0) / tau
-    small = x < 1e-3
-    safe = np.where(small, 1.0, x)
-    share = np.where(small, 1 - x / 3 + x**2 / 12, 2 * (safe + np.expm1(-safe)) / safe**2)
-    return noise * h * share
+    x = h * _checks.nonnegative("window", window) / tau
+    return noise * h * (2 * exp_moment(x, 1))

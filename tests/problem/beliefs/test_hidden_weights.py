@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mpmath
 import numpy as np
 import pytest
 import scipy.integrate
@@ -62,6 +63,13 @@ def test_variance_of_an_average_is_the_integral_of_the_autocorrelation() -> None
     assert float(belief.averaged_variance(2.0, 0.0)) == 2.0
     late = belief.averaged_variance([0.5, 5.0], 1e6, noise=0.4, tau=0.5)
     np.testing.assert_allclose(late, 2 * 0.4 * 0.5 / 1e6, rtol=1e-5)
+
+
+def test_variance_of_an_average_keeps_every_digit_for_any_window() -> None:
+    windows = np.append(np.geomspace(1e-9, 1e9, 37), [0.9e-3, 1e-3, 1.1e-3])
+    with mpmath.workdps(60):
+        exact = [float(2 * (x - 1 + mpmath.exp(-x)) / x**2) for x in map(mpmath.mpf, windows.tolist())]
+    np.testing.assert_allclose([belief.averaged_variance(1.0, x) for x in windows.tolist()], exact, rtol=1e-14)
 
 
 @pytest.mark.parametrize(
