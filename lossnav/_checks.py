@@ -1,7 +1,7 @@
 """Argument checks and the wording of errors: every message names the argument, the value and what is allowed.
 
 One check for each kind of argument, and each is the first thing that a public function does with it: ``finite``,
-``positive``, ``share``, ``duration`` (numbers), ``whole``, ``counts``, ``seed`` (whole numbers), ``room`` (sizes of
+``positive``, ``weight``, ``duration`` (numbers), ``whole``, ``counts``, ``seed`` (whole numbers), ``room`` (sizes of
 what is made), ``flag``, ``one_of``, ``array``, ``reals``, ``points``, ``positives``, ``nonnegatives``, ``square``,
 ``symmetric`` (arrays), ``instance``, ``function``, ``sequence`` (objects). Nothing is converted that could lose
 something: a complex number, a masked entry, a date, a word and a truth value are no real numbers.
@@ -84,8 +84,8 @@ def nonnegative(name: str, value: Any) -> float:
     return finite(name, value, low=0.0)
 
 
-def share(name: str, value: Any) -> float:
-    """Return a number in [0, 1), such as the weight of the past in an average, or raise ``ValueError``."""
+def weight(name: str, value: Any) -> float:
+    """Return the weight of the past in an average, a number in [0, 1), or raise ``ValueError``."""
     return finite(name, value, low=0.0, high=1.0, open_high=True)
 
 
@@ -296,6 +296,14 @@ def square(name: str, value: Any, *, dim: int | None = None) -> Array:
     if matrix.shape[0] != matrix.shape[1] or matrix.shape[0] == 0:
         raise ValueError(f"{name} has shape {matrix.shape}, but it must be square")
     return matrix
+
+
+def moving(theta: ArrayLike, velocity: ArrayLike, dim: int | None = None) -> tuple[Array, Array]:
+    """Return ``theta`` and ``velocity`` as points of one D whose leading axes broadcast, or raise."""
+    places = points("theta", theta, dim)
+    speeds = points("velocity", velocity, places.shape[-1])
+    together(theta=places, velocity=speeds)
+    return places, speeds
 
 
 def symmetric(name: str, value: ArrayLike, *, dim: int | None = None, definite: bool = False) -> Array:

@@ -46,7 +46,7 @@ class Method:
     lookahead: bool = False
 
     def __post_init__(self) -> None:
-        _checks.check(self, rate=_checks.positive, momentum=_checks.share, lookahead=_checks.flag)
+        _checks.check(self, rate=_checks.positive, momentum=_checks.weight, lookahead=_checks.flag)
 
     def kept(self, curvature: ArrayLike) -> Array:
         """Return what a step leaves of each mode in the long run: the largest |z| with z² = a z − b.

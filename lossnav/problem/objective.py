@@ -208,7 +208,7 @@ class Objective:
         With a price it is φ(θ̇) + kL, without what an acceleration costs.
         """
         check_loss(loss)
-        theta, velocity = self._state(theta, velocity, loss.dim)
+        theta, velocity = _checks.moving(theta, velocity, loss.dim)
         return self.kinetic(theta, velocity) + self.k * loss.value(theta)
 
     def kinetic(self, theta: ArrayLike, velocity: ArrayLike, acceleration: ArrayLike | None = None) -> Any:
@@ -216,7 +216,7 @@ class Objective:
 
         ``acceleration`` is θ̈, shape (..., D), which only ``prices.Acceleration`` charges; None is none.
         """
-        theta, slip = self._state(theta, velocity)
+        theta, slip = _checks.moving(theta, velocity)
         if self.price is None and acceleration is not None:
             raise ValueError(
                 f"acceleration = {_checks.shown(acceleration)}, but it must be None: it costs nothing here"
@@ -238,13 +238,6 @@ class Objective:
         if acceleration is None:
             return speed
         return speed + price.value(_checks.points("acceleration", acceleration, velocity.shape[-1]) @ lower)
-
-    def _state(self, theta: ArrayLike, velocity: ArrayLike, dim: int | None = None) -> tuple[Array, Array]:
-        """Return θ and θ̇ as arrays of one D, whose leading axes broadcast."""
-        points = _checks.points("theta", theta, dim)
-        speeds = _checks.points("velocity", velocity, points.shape[-1])
-        _checks.together(theta=points, velocity=speeds)
-        return points, speeds
 
 
 def _fitting(metric: Array, dim: int) -> Array:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lossnav import _checks
-from lossnav.rules.assumption import Assumption, Curvature, Look, Metric, Position, absent, root, weight
+from lossnav.rules.assumption import Assumption, Curvature, Look, Metric, Position, absent, root
 from lossnav.rules.matrices import Eigenbasis, Kronecker, Polar
 
 __all__ = [
@@ -71,7 +71,9 @@ class Filter(Assumption):
     share: float = 0.0
 
     def __post_init__(self) -> None:
-        _checks.check(self, beta=weight, corrected=_checks.flag, share=partial(_checks.finite, low=0.0, high=1.0))
+        _checks.check(
+            self, beta=_checks.weight, corrected=_checks.flag, share=partial(_checks.finite, low=0.0, high=1.0)
+        )
         rates = _checks.array("fading", self.fading)
         if rates.ndim > 2 or rates.size == 0 or (rates.ndim == 2 and rates.shape[0] != rates.shape[1]):
             raise ValueError(f"fading has shape {rates.shape}, but it must be a number or have shape (D,) or (D, D)")
@@ -80,7 +82,7 @@ class Filter(Assumption):
         rates.setflags(write=False)
         object.__setattr__(self, "fading", rates)
         if self.trend is not None:
-            _checks.check(self, trend=weight)
+            _checks.check(self, trend=_checks.weight)
 
     @property
     def memory(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -151,7 +153,9 @@ class Averaged(Curvature):
     corrected: Any
 
     def __post_init__(self) -> None:
-        _checks.check(self, beta=weight, scale=_checks.positive, floor=_checks.nonnegative, corrected=_checks.flag)
+        _checks.check(
+            self, beta=_checks.weight, scale=_checks.positive, floor=_checks.nonnegative, corrected=_checks.flag
+        )
 
     def term(self, believed: Any) -> Any:
         """Return c(V + floor)."""
@@ -359,7 +363,7 @@ class RootMeanSquare(Metric):
     corrected: bool = True
 
     def __post_init__(self) -> None:
-        _checks.check(self, beta=weight, eps=_checks.nonnegative, corrected=_checks.flag)
+        _checks.check(self, beta=_checks.weight, eps=_checks.nonnegative, corrected=_checks.flag)
 
     memory = ("u",)
 

@@ -12,16 +12,6 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from lossnav import _checks
-
-
-def weight(name: str, value: Any) -> float:
-    """Return the weight of the past in an average, in [0, 1), or raise ``ValueError``."""
-    number = _checks.finite(name, value, low=0.0, high=1.0)
-    if number == 1.0:
-        raise ValueError(f"{name} = {_checks.shown(value)}, but it must be a finite number >= 0 and < 1")
-    return number
-
 
 def root(x: Any) -> Any:
     """Return √x, also of a tensor, or of a number that has only a name yet."""

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, get_args
 
 from lossnav import _checks
 from lossnav.rules import bases
-from lossnav.rules.assumption import Curvature, Look, Metric, root, weight
+from lossnav.rules.assumption import Curvature, Look, Metric, root
 
 Fit = Literal["moments", "likelihood", "bound"]
 Kept = Mapping[str, Any]
@@ -72,7 +72,7 @@ class Followed(Matrices):
 
     def __post_init__(self) -> None:
         count = partial(_checks.whole, low=1)
-        _checks.check(self, beta=weight, scale=_checks.positive, floor=_checks.nonnegative)
+        _checks.check(self, beta=_checks.weight, scale=_checks.positive, floor=_checks.nonnegative)
         _checks.check(self, every=count, watch=count, max_dim=count)
 
     def start(self, rows: int, columns: int, block: int | None = None) -> dict[str, tuple[int, ...]]:

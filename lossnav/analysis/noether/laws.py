@@ -33,7 +33,7 @@ def mass(eta: float, beta: float) -> float:
         >>> round(mass(0.1, 0.9), 3)
         0.095
     """
-    eta, beta = _checks.positive("eta", eta), _checks.share("beta", beta)
+    eta, beta = _checks.positive("eta", eta), _checks.weight("beta", beta)
     return eta * (1 + beta) / 2
 
 
@@ -46,7 +46,7 @@ def friction(beta: float) -> float:
     Raises:
         ValueError: β is not in [0, 1).
     """
-    return 1 - _checks.share("beta", beta)
+    return 1 - _checks.weight("beta", beta)
 
 
 def limiting_angular_speed(
@@ -80,9 +80,9 @@ def limiting_angular_speed(
     References:
         Tanaka and Kunin (2021), Eq. 29 of the supplement; exact limits in ``discrete_radius``.
     """
-    eta, beta = _checks.positive("eta", eta), _checks.share("beta", beta)
+    eta, beta = _checks.positive("eta", eta), _checks.weight("beta", beta)
     decay = _checks.finite("decay", decay, low=0.0)
-    _checks.share("dampening", dampening)
+    _checks.weight("dampening", dampening)
     _checks.flag("decoupled", decoupled)
     if _checks.flag("nesterov", nesterov) and (decoupled or dampening or not beta):
         raise ValueError("nesterov = True, but it needs beta > 0, dampening = 0 and decoupled = False")
@@ -120,7 +120,7 @@ def limiting_radius(
         Tanaka and Kunin (2021), Eq. 30 of the supplement.
     """
     norm = _checks.nonnegatives("gradient_norm", gradient_norm)
-    eta, beta = _checks.positive("eta", eta), _checks.share("beta", beta)
+    eta, beta = _checks.positive("eta", eta), _checks.weight("beta", beta)
     decay = _checks.positive("decay", decay)
     gain = _gain(eta * (1 + beta) / 2, 1 - beta, gradient_noise)
     radius = (gain * (1 - beta) / (4 * decay)) ** 0.25 * np.sqrt(norm)

@@ -168,7 +168,7 @@ def _start(
 
 
 def _rates(eta: float, beta: float, decay: float) -> tuple[float, float, float]:
-    return _checks.positive("eta", eta), _checks.share("beta", beta), _checks.nonnegative("decay", decay)
+    return _checks.positive("eta", eta), _checks.weight("beta", beta), _checks.nonnegative("decay", decay)
 
 
 def _fits(name: str, source: Array, size: Array) -> None:

@@ -54,7 +54,7 @@ class Symmetry(Drift):
 
     def charge(self, theta: ArrayLike, velocity: ArrayLike) -> Any:
         """Return u = ⟨v, ξ(q)⟩, shape (...), at q and v of shape (..., D)."""
-        points, speeds = self._state(theta, velocity)
+        points, speeds = _checks.moving(theta, velocity, self.dim)
         return np.einsum("...i,...i->...", speeds, self(points))
 
     def source(self, velocity: ArrayLike) -> Any:
@@ -65,11 +65,6 @@ class Symmetry(Drift):
     @abc.abstractmethod
     def quantity(self, theta: ArrayLike) -> Any:
         """Return what gradient flow of an invariant loss conserves, shape (...)."""
-
-    def _state(self, theta: ArrayLike, velocity: ArrayLike) -> tuple[Array, Array]:
-        points, speeds = _checks.points("theta", theta, self.dim), _checks.points("velocity", velocity, self.dim)
-        _checks.together(theta=points, velocity=speeds)
-        return points, speeds
 
 
 class Translation(Symmetry):

@@ -37,7 +37,7 @@ def setting(
     rho: ArrayLike, eta: Any, beta: Any, batch: Any, noise: Any, decay: Any, gradient_variance: Any, population: Any
 ) -> Setting:
     """Check the arguments that all laws of a run have in common; raise where SGD itself is unstable."""
-    eta, beta, decay = _checks.positive("eta", eta), _checks.share("beta", beta), _checks.nonnegative("decay", decay)
+    eta, beta, decay = _checks.positive("eta", eta), _checks.weight("beta", beta), _checks.nonnegative("decay", decay)
     curvatures = _checks.nonnegatives("rho", rho)
     if curvatures.ndim > 1 or curvatures.size == 0:
         raise ValueError(f"rho has shape {curvatures.shape}, but it must be one curvature or have shape (L,)")

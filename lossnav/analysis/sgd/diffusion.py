@@ -265,7 +265,7 @@ def regression(
     References:
         Kunin et al. (2023), Eqs. 5–6 and 45–46.
     """
-    eta, beta, decay = _checks.positive("eta", eta), _checks.share("beta", beta), _checks.nonnegative("decay", decay)
+    eta, beta, decay = _checks.positive("eta", eta), _checks.weight("beta", beta), _checks.nonnegative("decay", decay)
     matrix = _checks.symmetric("hessian", hessian)
     dim = len(matrix)
     factor = per_batch(batch, population)

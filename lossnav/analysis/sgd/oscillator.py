@@ -160,7 +160,7 @@ class Mode:
     def __init__(self, curvature: float, *, eta: float, beta: float):
         object.__setattr__(self, "curvature", _checks.finite("curvature", curvature, low=0.0))
         object.__setattr__(self, "eta", _checks.positive("eta", eta))
-        object.__setattr__(self, "beta", _checks.share("beta", beta))
+        object.__setattr__(self, "beta", _checks.weight("beta", beta))
 
     @property
     def gamma(self) -> float:
@@ -250,7 +250,7 @@ def matched_velocity(v0: ArrayLike, v1: ArrayLike, *, beta: float) -> Array:
     References:
         Ours; Kunin et al. start at v₀.
     """
-    first, second, weight = _checks.array("v0", v0), _checks.array("v1", v1), _checks.share("beta", beta)
+    first, second, weight = _checks.array("v0", v0), _checks.array("v1", v1), _checks.weight("beta", beta)
     _checks.together(v0=first, v1=second)
     return (weight * first + second) / (1 + weight)
 

@@ -138,7 +138,7 @@ def fluctuation_dissipation(
         ValueError: shapes do not fit together, an argument is out of its range, or nothing moves.
     """
     places = _checks.array("theta", theta, shape=(None, None))
-    eta, beta, decay = _checks.positive("eta", eta), _checks.share("beta", beta), _checks.nonnegative("decay", decay)
+    eta, beta, decay = _checks.positive("eta", eta), _checks.weight("beta", beta), _checks.nonnegative("decay", decay)
     if len(places) < 2 or places.shape[1] == 0:
         raise ValueError(f"theta has shape {places.shape}, but it must have shape (K + 1, D) with K >= 1")
     speeds = _checks.array("velocity", velocity, shape=places.shape)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 
 import torch
 from torch import Tensor
 
-from lossnav._checks import array, finite, instance, one_of, positive, whole
+from lossnav._checks import array, finite, instance, one_of, positive, weight, whole
 
 SAMPLINGS = ("independent", "distinct", "epochs")
 
@@ -49,17 +48,17 @@ class Setting:
         positive("lr", lr)
         finite("weight_decay", weight_decay, low=0.0)
         pair = array("betas", betas, shape=(2,)).tolist()
-        first, second = (_fraction(f"betas[{i}]", beta) for i, beta in enumerate(pair))
+        first, second = (weight(f"betas[{i}]", beta) for i, beta in enumerate(pair))
         return cls(lr * (1 - first), first, batch, weight_decay, sampling, second, eps)
 
     def __post_init__(self) -> None:
         positive("eta", self.eta)
-        _fraction("beta", self.beta)
+        weight("beta", self.beta)
         whole("batch", self.batch, low=1)
         finite("decay", self.decay, low=0.0)
         one_of("sampling", self.sampling, SAMPLINGS)
         if self.second is not None:
-            _fraction("second", self.second)
+            weight("second", self.second)
         finite("eps", self.eps, low=0.0)
 
     def __str__(self) -> str:
@@ -95,6 +94,3 @@ class Setting:
             return torch.stack([torch.randperm(examples, generator=generator)[: self.batch] for _ in range(count)])
         order = torch.randperm(examples, generator=generator)  # what is left over at an epoch's end is left out
         return order[: examples // self.batch * self.batch].view(-1, self.batch)
-
-
-_fraction = partial(finite, low=0.0, high=1.0, open_high=True)  # of the past, in an average

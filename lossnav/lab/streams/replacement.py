@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from lossnav._checks import finite, instance, whole
+from lossnav._checks import finite, instance, weight, whole
 from lossnav._checks import seed as check_seed
 from lossnav._tensors import optimizer as check_optimizer
 from lossnav.lab.ensemble import Ensemble, StackedLinear
@@ -76,7 +76,7 @@ class ContinualBackprop:
         self.optimizer = optimizer
         self.rate = finite("rate", rate, low=0.0, high=1.0)
         self.maturity = whole("maturity", maturity, low=0)
-        self.decay = finite("decay", decay, low=0.0, high=1.0, open_high=True)
+        self.decay = weight("decay", decay)
         seed = check_seed("seed", seed)
         self._linear = _linear_layers(ensemble)
         self._biases = [layer.bias for layer in self._linear if layer.bias is not None]

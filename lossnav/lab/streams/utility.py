@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from lossnav._checks import finite, flag, instance
+from lossnav._checks import finite, flag, instance, weight
 from lossnav._checks import seed as check_seed
 from lossnav.lab.ensemble import Ensemble
 from lossnav.lab.streams.noise import Shaking
@@ -54,7 +54,7 @@ class UtilityPerturbed(Shaking):
         instance("ensemble", ensemble, Ensemble, "an Ensemble")
         finite("lr", lr, low=0.0)
         finite("noise", noise, low=0.0)
-        finite("decay", decay, low=0.0, high=1.0, open_high=True)  # at 1 the average would never begin
+        weight("decay", decay)  # at 1 the average would never begin
         flag("protect", protect)
         seed = check_seed("seed", seed)
         super().__init__(ensemble.parameters(), {"lr": lr, "noise": noise, "protect": protect, "decay": decay})

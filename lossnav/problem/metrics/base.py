@@ -42,7 +42,7 @@ class Metric(abc.ABC):
 
     def norm_squared(self, theta: ArrayLike, velocity: ArrayLike) -> Any:
         """Return |θ̇|²_G, shape (...), at θ and θ̇ of shape (..., D) that broadcast; inf or NaN where G is not finite."""
-        points, speeds = self._state(theta, velocity)
+        points, speeds = _checks.moving(theta, velocity, self.dim)
         return np.einsum("...i,...ij,...j->...", speeds, self.matrix(points), speeds)
 
     def units_at(self, theta: Array) -> tuple[Array, Array] | None:
@@ -71,11 +71,6 @@ class Metric(abc.ABC):
 
     def _points(self, theta: ArrayLike) -> Array:
         return _checks.points("theta", theta, self.dim)
-
-    def _state(self, theta: ArrayLike, velocity: ArrayLike) -> tuple[Array, Array]:
-        points, speeds = self._points(theta), _checks.points("velocity", velocity, self.dim)
-        _checks.together(theta=points, velocity=speeds)
-        return points, speeds
 
 
 def check_matrices(metric: Array) -> None:

@@ -63,7 +63,7 @@ class Constant(_Constant):
         return self._matrix
 
     def norm_squared(self, theta: ArrayLike, velocity: ArrayLike) -> Any:
-        _, speeds = self._state(theta, velocity)
+        _, speeds = _checks.moving(theta, velocity, self.dim)
         return _as_broad(np.einsum("...i,ij,...j->...", speeds, self._matrix, speeds), theta)
 
     def __repr__(self) -> str:
@@ -94,7 +94,7 @@ class Diagonal(_Constant):
         return np.diag(self.values)
 
     def norm_squared(self, theta: ArrayLike, velocity: ArrayLike) -> Any:
-        _, speeds = self._state(theta, velocity)
+        _, speeds = _checks.moving(theta, velocity, self.dim)
         return _as_broad(np.einsum("...i,i,...i->...", speeds, self.values, speeds), theta)
 
     def __repr__(self) -> str:
@@ -134,7 +134,7 @@ class Kronecker(_Constant):
         return np.kron(self.a, self.b)
 
     def norm_squared(self, theta: ArrayLike, velocity: ArrayLike) -> Any:
-        _, speeds = self._state(theta, velocity)
+        _, speeds = _checks.moving(theta, velocity, self.dim)
         weights = speeds.reshape(*speeds.shape[:-1], len(self.a), len(self.b))
         return _as_broad(np.sum(weights * (self.a @ weights @ self.b), axis=(-2, -1)), theta)
 

@@ -34,7 +34,7 @@ class _Diagonal(Metric):
         return np.where(np.eye(self.dim, dtype=bool)[:, :, None], changes[..., :, None, :], 0.0)
 
     def norm_squared(self, theta: ArrayLike, velocity: ArrayLike) -> Any:
-        points, speeds = self._state(theta, velocity)
+        points, speeds = _checks.moving(theta, velocity, self.dim)
         return np.sum(self._prices(points) * speeds**2, axis=-1)
 
 
