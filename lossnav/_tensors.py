@@ -22,6 +22,15 @@ def tensor(name: str, value: Any, allowed: str, *, ndim: int | None = None, floa
     return value
 
 
+def examples(name: str, inputs: Tensor, targets: Tensor, least: int = 1) -> None:
+    """Raise unless the first axes of two tensors are the same examples, at least so many."""
+    if inputs.ndim == 0 or targets.ndim == 0 or len(inputs) != len(targets) or len(inputs) < least:
+        raise ValueError(
+            f"{name} has inputs of shape {tuple(inputs.shape)} with targets of shape {tuple(targets.shape)}, but their "
+            f"first axes must be the same examples, at least {'one' if least == 1 else least}"
+        )
+
+
 def module(name: str, value: Any) -> nn.Module:
     """Return ``value`` if it is a module that holds parameters, or raise."""
     instance(name, value, nn.Module, "a torch.nn.Module")

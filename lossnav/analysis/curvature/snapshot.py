@@ -15,7 +15,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from lossnav import _random
 from lossnav._checks import function, instance, shown
-from lossnav._tensors import module, tensor
+from lossnav._tensors import examples, module, tensor
 from lossnav.analysis.curvature.operator import check_dtype
 
 Loss = Callable[[Tensor, Tensor], Tensor]
@@ -180,8 +180,4 @@ def check_pair(name: str, batch: Any) -> None:
     """Raise unless a batch is a pair of tensors of the same examples."""
     if not isinstance(batch, Sequence) or len(batch) != 2 or not all(torch.is_tensor(part) for part in batch):
         raise ValueError(f"{name} has the batch {shown(batch)}, but each must be a pair (inputs, targets) of tensors")
-    if batch[0].ndim == 0 or batch[1].ndim == 0 or len(batch[0]) != len(batch[1]) or len(batch[0]) == 0:
-        raise ValueError(
-            f"{name} has inputs of shape {tuple(batch[0].shape)} with targets of shape {tuple(batch[1].shape)}, "
-            "but their first axes must be the same examples, at least one"
-        )
+    examples(name, *batch)

@@ -15,7 +15,7 @@ from torch.nn.functional import cross_entropy
 
 from lossnav._checks import array, function, instance, sequence, shown, whole
 from lossnav._checks import seed as check_seed
-from lossnav._tensors import module, tensor
+from lossnav._tensors import examples, module, tensor
 from lossnav.analysis.noether.networks import Family, Recorder
 from lossnav.lab.moving.coordinates import scale_of
 from lossnav.lab.moving.setting import Setting
@@ -299,11 +299,7 @@ def check_data(data: Pair, setting: Setting | None = None) -> None:
     """Raise unless data are a pair of tensors of the same examples, enough of them for a batch."""
     if not isinstance(data, Sequence) or len(data) != 2 or not all(torch.is_tensor(part) for part in data):
         raise ValueError(f"data = {shown(data)}, but it must be a pair (inputs, targets) of tensors")
-    if data[0].ndim == 0 or data[1].ndim == 0 or len(data[0]) != len(data[1]) or len(data[0]) == 0:
-        raise ValueError(
-            f"data has inputs of shape {tuple(data[0].shape)} with targets of shape {tuple(data[1].shape)}, but their "
-            "first axes must be the same examples, at least one"
-        )
+    examples("data", *data)
     if setting is not None and setting.sampling != "independent" and setting.batch > len(data[0]):
         raise ValueError(f"setting has batches of {setting.batch}, but data has {len(data[0])} examples to draw from")
 

@@ -133,7 +133,5 @@ def _pair(batch: Any) -> tuple[Tensor, Tensor]:
     if not (isinstance(batch, tuple | list) and len(batch) == 2 and all(torch.is_tensor(part) for part in batch)):
         raise ValueError(f"batch = {_checks.shown(batch)}, but it must be a pair of tensors, inputs and targets")
     x, y = batch
-    if x.ndim == 0 or y.ndim == 0 or len(x) != len(y) or len(x) < 4:
-        shapes = f"{tuple(x.shape)} and {tuple(y.shape)}"
-        raise ValueError(f"batch has the shapes {shapes}, but it must hold the same number of examples, at least 4")
+    _tensors.examples("batch", x, y, least=4)
     return x, y
