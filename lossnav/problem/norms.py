@@ -104,7 +104,7 @@ class Layer(NamedTuple):
         """Return where the part x, shape (D,), is after times t, shape (T,), at full speed: shape (T, D)."""
         reach = self.number * t[:, None]
         if self.name == "linf":
-            return np.sign(x) * np.maximum(np.abs(x) - reach, 0.0)
+            return shrunk(x, reach)
         if self.name == "l1":
             return np.sign(x) * _ridge(np.abs(x), reach, curvature)
         if self.name == "l2":
@@ -121,6 +121,11 @@ class Layer(NamedTuple):
         top = (size > 0) & (size >= size.max(axis=-1, keepdims=True) * (1 - 1e-9))
         share = top / curvature
         return -self.number * np.sign(x) * share / np.maximum(share.sum(axis=-1, keepdims=True), np.finfo(float).tiny)
+
+
+def shrunk(x: Array, edge: Any) -> Array:
+    """Return sign(x)·max(|x| − edge, 0)."""
+    return np.sign(x) * np.maximum(np.abs(x) - edge, 0.0)
 
 
 def _ridge(size: Array, reach: Array, curvature: Array) -> Array:

@@ -404,7 +404,7 @@ class _Tolled(Price):
         """Return sign(x)·max(|x| − x_λ, 0), and V′/λ without the free law: x/x_λ, at most ±1."""
         edge = self.lam * bowl.gamma / (bowl.k * bowl.curvature)
         share = np.where(edge > 0, np.clip(x / np.where(edge > 0, edge, 1.0), -1.0, 1.0), np.sign(x))
-        return _soft(x, edge), share
+        return norms.shrunk(x, edge), share
 
     def settle(self, x: Array, t: Array, bowl: Bowl) -> Array:
         """Return x_λ + (x − x_λ)e^{−rt} beyond the dead zone."""
@@ -457,7 +457,7 @@ class Toll(_Tolled, _Separable):
         return self.lam * v + v**2 / (2 * self.eta)
 
     def _gain(self, p: Array) -> Array:
-        return self.eta * _soft(p, self.lam)
+        return self.eta * norms.shrunk(p, self.lam)
 
     def keeps(self) -> str:
         return "has a kink where every path comes to rest: what is tolled is solved for on bowls along the axes alone"
@@ -694,8 +694,3 @@ class Softened(Price):
 def _flat(curvature: Array) -> str:
     """Return why modes are no bowls, or ""."""
     return "" if np.all(curvature > 0) else "has an exact law only where all curvatures are > 0"
-
-
-def _soft(x: Array, edge: Any) -> Array:
-    """Return sign(x)·max(|x| − edge, 0)."""
-    return np.sign(x) * np.maximum(np.abs(x) - edge, 0.0)
