@@ -110,7 +110,7 @@ def decompose(
     """
     edges = _box(box)
     dim = len(edges)
-    _field(field, dim)
+    check_field(field, "box", dim)
     _checks.positive("rtol", rtol)
     _checks.flag("throw", throw)
     if (3 * 8) ** dim > _checks.whole("max_points", max_points, low=1):
@@ -171,8 +171,7 @@ def split_affine(field: Linear, dim: int | None = None) -> Decomposition:
         >>> split_affine(ln.drifts.rotation(3.0)).fraction
         1.0
     """
-    if not isinstance(field, Linear):
-        raise ValueError(f"field = {_checks.shown(field)}, but it must be a drifts.Linear; use decompose")
+    _checks.instance("field", field, Linear, "a drifts.Linear; use decompose")
     size = field.dim if dim is None else _checks.whole("dim", dim, low=1)
     if size is None or field.dim not in (None, size):
         raise ValueError(f"dim = {dim!r}, but the drift acts on {field.dim or 'any number of'} parameters: give that")
@@ -262,11 +261,12 @@ def values(field: Field, points: Array) -> Array:
     return vectors
 
 
-def _field(field: Any, dim: int) -> None:
+def check_field(field: Any, name: str, dim: int) -> None:
+    """Raise unless this is a drift or a function, on as many parameters as what has this name says."""
     if not callable(field):
         raise ValueError(f"field = {_checks.shown(field)}, but it must be a drift or a function of theta")
     if isinstance(field, Drift) and field.dim not in (None, dim):
-        raise ValueError(f"field acts on {field.dim} parameters, but box has {dim}")
+        raise ValueError(f"field acts on {field.dim} parameters, but {name} has {dim}")
 
 
 def _box(box: ArrayLike) -> Array:

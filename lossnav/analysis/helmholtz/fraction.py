@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from lossnav import _checks
 from lossnav._checks import Array
-from lossnav.analysis.helmholtz.decomposition import decompose, values
+from lossnav.analysis.helmholtz.decomposition import check_field, decompose, values
 from lossnav.problem.drifts import Drift
 
 
@@ -93,8 +93,7 @@ def non_gradient_fraction(
         raise ValueError(f"points has shape {places.shape}, but it must have shape (N, D)")
     if recorded:
         return _record(field, places)
-    if isinstance(field, Drift) and field.dim not in (None, places.shape[1]):
-        raise ValueError(f"points has shape {places.shape}, but the field acts on {field.dim} parameters")
+    check_field(field, "points", places.shape[1])
     return _local(field, places)
 
 

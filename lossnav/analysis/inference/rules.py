@@ -83,9 +83,9 @@ def _solve(columns: list[Array], goal: Array, rank: float) -> tuple[Array, float
     size = np.linalg.norm(matrix, axis=0)
     if np.any(size == 0) or len(matrix) <= len(size):
         return None
-    if np.linalg.svd(matrix / size, compute_uv=False)[-1] <= rank:
+    coefficients, _, _, values = np.linalg.lstsq(matrix / size, goal.ravel(), rcond=None)
+    if values[-1] <= rank:
         return None
-    coefficients = np.linalg.lstsq(matrix / size, goal.ravel(), rcond=None)[0]
     residual = float(np.linalg.norm(goal.ravel() - matrix / size @ coefficients))
     return coefficients / size, residual / max(float(np.linalg.norm(goal)), 1e-300)
 

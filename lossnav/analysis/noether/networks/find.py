@@ -94,17 +94,14 @@ def _scales(probe: Probe, gradients: Mapping[str, Array], rtol: float) -> Iterat
         for name in names:
             groups: tuple[Group, ...]
             groups = tuple((Block(name, 0, a, b),) for a, b in _runs(*_rows(probe, gradients, [name]), rtol))
-            family = _verified(probe, "scale", groups, (), rtol)
-            alone = alone or family is not None
-            if family is not None:
-                yield family
+            found = list(_verified(probe, "scale", groups, (), rtol))
+            alone = alone or bool(found)
+            yield from found
         felt = [name for name in names if np.any(gradients[name])]
         if len(felt) > 1 and not alone:
             runs = _runs(*_rows(probe, gradients, felt), rtol)
             groups = tuple(tuple(Block(name, 0, a, b) for name in felt) for a, b in runs)
-            family = _verified(probe, "scale", groups, (), rtol)
-            if family is not None:
-                yield family
+            yield from _verified(probe, "scale", groups, (), rtol)
 
 
 def _rows(probe: Probe, gradients: Mapping[str, Array], names: list[str]) -> tuple[Array, Array]:
@@ -162,9 +159,7 @@ def _rescales(probe: Probe, gradients: Mapping[str, Array], rtol: float) -> Iter
         key = (tuple((b.name, b.axis) for b in first), tuple((b.name, b.axis) for b in second))
         pairs[key].append((first, second))
     for matches in pairs.values():
-        family = _verified(probe, "rescale", tuple(a for a, _ in matches), tuple(b for _, b in matches), rtol)
-        if family is not None:
-            yield family
+        yield from _verified(probe, "rescale", tuple(a for a, _ in matches), tuple(b for _, b in matches), rtol)
 
 
 def _units(probe: Probe, gradients: Mapping[str, Array]) -> tuple[list[Group], Array, Array]:
@@ -213,29 +208,27 @@ def _shifts(probe: Probe, gradients: Mapping[str, Array], rtol: float) -> Iterat
             rows = np.moveaxis(gradient, 1, 0).reshape(gradient.shape[1], -1)
             sizes = np.broadcast_to(np.abs(rows).max(axis=1, initial=0.0, keepdims=True), rows.shape)
             groups = tuple((Block(name, 0, a, b),) for a, b in _runs(rows, sizes, rtol))
-            family = _verified(probe, "translation", groups, (), rtol)
-            if family is not None:
-                yield family
+            yield from _verified(probe, "translation", groups, (), rtol)
 
 
 def _verified(
     probe: Probe, kind: str, groups: tuple[Group, ...], partners: tuple[Group, ...], rtol: float
-) -> tuple[Any, ...] | None:
-    """Return a candidate with the change of the losses under its maps, without the groups that fail; None if all do."""
+) -> Iterator[tuple[Any, ...]]:
+    """Yield a candidate with the change of the losses under its maps, without the groups that fail, unless all do."""
     if not groups:
-        return None
+        return
     change = probe.change(kind, groups, partners)
     if not change <= rtol:
         good = [
             (group, partner) for group, partner in both(groups, partners)
             if probe.change(kind, (group,), (partner,) if partner else ()) <= rtol
         ]  # fmt: skip
-        if not good or len(good) == len(groups):
-            return None
-        groups = tuple(group for group, _ in good)
-        partners = tuple(partner for _, partner in good if partner)
-        return _verified(probe, kind, groups, partners, rtol)
-    return kind, groups, partners, change
+        if len(good) < len(groups):
+            groups = tuple(group for group, _ in good)
+            partners = tuple(partner for _, partner in good if partner)
+            yield from _verified(probe, kind, groups, partners, rtol)
+        return
+    yield kind, groups, partners, change
 
 
 def _pull(kind: str, values: Mapping[str, Tensor], gradients: Mapping[str, Array], group: Group, other: Group) -> float:
