@@ -163,8 +163,10 @@ def _recursion(
 def _start(
     initial: ArrayLike, charge: ArrayLike, eta: float, beta: float, decay: float
 ) -> tuple[float, float, float, Array, Array]:
-    size = _checks.array("initial", initial)
-    return *_rates(eta, beta, decay), size, _checks.array("charge", charge, shape=size.shape)
+    size, u = _checks.array("initial", initial), _checks.array("charge", charge)
+    if size.shape != u.shape:
+        raise ValueError(f"charge has shape {u.shape}, but it must have that of initial, {size.shape}")
+    return *_rates(eta, beta, decay), size, u
 
 
 def _rates(eta: float, beta: float, decay: float) -> tuple[float, float, float]:
