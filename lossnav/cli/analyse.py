@@ -25,13 +25,14 @@ from pathlib import Path
 from typing import Any
 
 from lossnav._checks import whole
-from lossnav.cli.train import add_places
-from lossnav.cli.values import pair, table
-from lossnav.lab.experiment import DATA, MODELS, Experiment, make_model, own
+from lossnav.cli.train import add_places, add_settings
+from lossnav.cli.values import table
+from lossnav.lab.experiment import DATA, Experiment, make_model, own
 from lossnav.lab.experiment.building import load_data
 
 NAME = "analyse"
 _LOSSES = ("cross_entropy", "mse_loss")
+_OPTIONS = {"eta": "eta", "beta": "beta", "batch": "batch_size", "decay": "decay"}  # of a moving.Setting's numbers
 _SMALL = 100_000  # weights below which one thread is faster than several
 
 
@@ -39,11 +40,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``lossnav analyse``."""
     yours = "or MODULE:FUNCTION"
     parser.add_argument("checkpoint", metavar="CHECKPOINT", type=Path, help="trained weights")
-    parser.add_argument("--model", metavar="MODEL", default="mlp", help=f"{', '.join(MODELS)} {yours}")
-    parser.add_argument("--model-option", dest="model_options", type=pair, action="append", default=[],
-                        metavar="NAME=VALUE", help="further argument of the model; may be repeated")  # fmt: skip
+    add_settings(parser, ("model", "model_options", "train_size", "device"))
     parser.add_argument("--data", metavar="DATA", help=f"what batches are drawn from: {', '.join(DATA)} {yours}")
-    parser.add_argument("--train-size", metavar="N", type=int, help="take only the first so many examples")
     parser.add_argument("--loss", metavar="LOSS", default="cross_entropy", help=f"{', '.join(_LOSSES)} {yours}")
     group = parser.add_argument_group("setting of SGD, or of AdamW")
     group.add_argument("--eta", "--lr", metavar="X", type=float, help="learning rate: η, or AdamW's lr")
@@ -61,20 +59,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", metavar="N", type=int, default=0, help="of batches")
     parser.add_argument("--eval", action="store_true", help="run the model in evaluation mode: frozen normalisation")
     parser.add_argument("--anyway", action="store_true", help="compare even if the network is not at rest")
-    parser.add_argument("--device", metavar="X", default="auto", help="auto, cpu, cuda, mps")
     add_places(parser)
 
 
 def run(parsed: argparse.Namespace) -> int:
     """Analyse and print; the exit code is 3 (by an exception) if the network is not at rest."""
-    own.check("data", parsed.data, DATA)
+    named = Experiment(data=parsed.data, model=parsed.model, model_options=dict(parsed.model_options))
     import torch
 
     from lossnav.lab import moving, training
 
     device = training.pick_device(parsed.device)
     pairs, dataset = _data(parsed)
-    model = _model(parsed, dataset)
+    if not own.is_own(parsed.model) and dataset is None:
+        raise ValueError(f"model = {parsed.model!r} goes with {', '.join(DATA)}: with your data, name your own")
+    model = make_model(named, dataset)
     state, known = checkpoint(parsed.checkpoint)
     try:
         model.load_state_dict(state)
@@ -114,17 +113,15 @@ def _text(analysis: Any) -> str:
 def _setting(parsed: argparse.Namespace, known: dict[str, Any]) -> Any:
     from lossnav.lab import moving
 
-    options = {"eta": parsed.eta, "beta": parsed.beta, "batch": parsed.batch_size, "decay": parsed.decay}
-    values: dict[str, Any] = {name: known.get(name) if value is None else value for name, value in options.items()}
+    given = {name: getattr(parsed, option) for name, option in _OPTIONS.items()}
+    values: dict[str, Any] = {name: known.get(name) if value is None else value for name, value in given.items()}
     second = known.get("second") if parsed.beta2 is None else parsed.beta2
     if known.get("rule", "SGD") not in ("SGD", "AdamW") and None in values.values():
         raise ValueError(
             f"CHECKPOINT is of a run of {known['rule']}, and what is predicted is SGD with momentum or AdamW: give "
             "--eta, --beta, --batch-size and --decay of the one that is to move from there, and of AdamW --beta2"
         )
-    flags = {"eta": "--eta", "beta": "--beta", "batch": "--batch-size", "decay": "--decay"}
-    missing = [flags[name] for name, value in values.items() if value is None]
-    if missing:
+    if missing := [f"--{_OPTIONS[name].replace('_', '-')}" for name, value in values.items() if value is None]:
         raise ValueError(f"{', '.join(missing)}: not given, and not in the checkpoint")
     if second is None:
         return moving.Setting(**values, sampling=parsed.sampling)
@@ -169,29 +166,14 @@ def _data(parsed: argparse.Namespace) -> tuple[Any, Any]:
     """Return inputs and targets, and the data set if it is one that has a training split."""
     from lossnav.lab import data
 
-    if own.is_own(parsed.data):
-        dataset = own.call("data", parsed.data, {})
-        if not isinstance(dataset, data.Dataset):
-            inputs, targets = own.pairs(parsed.data, dataset)
-            size = _size(parsed, len(inputs))
-            return (inputs[:size], targets[:size]), None
-    else:
-        dataset = load_data(parsed.data, parsed.root, not parsed.no_download)
-    dataset = dataset.head(_size(parsed, len(dataset.train)), len(dataset.test))
-    return dataset.train.batch(slice(None)), dataset
-
-
-def _size(parsed: argparse.Namespace, most: int) -> int:
-    """Return how many examples are taken of so many."""
-    return most if parsed.train_size is None else whole("--train-size", parsed.train_size, low=1, high=most)
-
-
-def _model(parsed: argparse.Namespace, dataset: Any) -> Any:
-    own.check("model", parsed.model, MODELS)
-    if not own.is_own(parsed.model) and dataset is None:
-        raise ValueError(f"model = {parsed.model!r} goes with {', '.join(DATA)}: with your data, name your own")
-    named = Experiment(data=parsed.data, model=parsed.model, model_options=dict(parsed.model_options))
-    return make_model(named, dataset)
+    is_own = own.is_own(parsed.data)
+    found = own.call("data", parsed.data, {}) if is_own else load_data(parsed.data, parsed.root, not parsed.no_download)
+    dataset = found if isinstance(found, data.Dataset) else None
+    inputs, targets = own.pairs(parsed.data, found) if dataset is None else (dataset.train.x, dataset.train.y)
+    size = len(inputs)
+    if parsed.train_size is not None:
+        size = whole("--train-size", parsed.train_size, low=1, high=size)
+    return (inputs[:size], targets[:size]) if dataset is None else dataset.train.batch(slice(size)), dataset
 
 
 def _loss(name: str) -> Any:

@@ -51,7 +51,9 @@ def parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code; errors are one line on stderr unless ``--debug`` is given."""
     debug, code = False, DONE
-    _prepare_streams()
+    for stream in (sys.stdout, sys.stderr):  # letters that a terminal's encoding lacks become their codes, no errors
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     try:
         try:
             parsed = parser().parse_args(_joined(sys.argv[1:] if arguments is None else arguments))
@@ -87,13 +89,6 @@ def _joined(words: Sequence[str]) -> list[str]:
         else:
             joined.append(word)
     return joined
-
-
-def _prepare_streams() -> None:
-    """Let stdout and stderr take any text: letters that a terminal's encoding lacks become their codes, no errors."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
 
 
 def _fail(message: str, code: int, debug: bool) -> int:

@@ -15,14 +15,18 @@ from __future__ import annotations
 
 import argparse
 import sys
-from dataclasses import fields
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from tqdm import tqdm
+
 from lossnav.cli.output import say
-from lossnav.cli.train import add_places, add_settings, settings
+from lossnav.cli.train import add_places, add_settings, diverged, settings
 from lossnav.cli.values import table, value
+from lossnav.lab import sweep
 from lossnav.lab.experiment import Experiment
+from lossnav.lab.sweep.tuned import mean_outcome
 
 NAME = "sweep"
 
@@ -49,10 +53,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(parsed: argparse.Namespace) -> int:
     """Run what is missing, print each result as it comes and a table at the end; 1 if a run could not be done."""
-    from tqdm import tqdm
-
-    from lossnav.lab import sweep
-
     wanted = _wanted(parsed)
     results = sweep.run(
         wanted, parsed.output, workers=parsed.workers, cluster=parsed.cluster,
@@ -76,14 +76,9 @@ def run(parsed: argparse.Namespace) -> int:
 
 
 def _wanted(parsed: argparse.Namespace) -> list[Experiment]:
-    from lossnav.lab import sweep
-
     if parsed.config is None:
         return sweep.grid(dict(parsed.grid), parsed.seeds or [parsed.seed], settings(parsed))
-    defaults = {entry.name: entry.default for entry in fields(Experiment) if not entry.name.endswith("options")}
-    changed = [name for name, default in defaults.items() if getattr(parsed, name) != default]
-    mappings = [value for name, value in vars(parsed).items() if name.endswith("options")]
-    if changed or parsed.grid or parsed.seeds or any(mappings):
+    if settings(parsed) != asdict(Experiment()) or parsed.grid or parsed.seeds:
         raise ValueError("--config has all settings: give none beside it")
     return sweep.read_grids(parsed.config)
 
@@ -138,17 +133,14 @@ def _flat(config: dict[str, Any]) -> dict[str, Any]:
 
 
 def _line(result: Any, varying: list[str]) -> str:
-    from lossnav.lab.sweep.tuned import mean_outcome
-
     flat = _flat(result.experiment.config())
     what = "  ".join(f"{name}={flat.get(name)}" for name in varying) or result.experiment.key()
     if result.record is None:
         return f"lossnav: {what}: {result.error}"
-    first = result.record.results[0]
-    if (mean := mean_outcome(result.record)) is None:
-        return f"{what}  diverged" + (f" after step {first['diverged']}" if "diverged" in first else "")
-    name = "score" if "scores" in first else "test_accuracy"
-    return f"{what}  {name}={mean:.4f}  {result.record.duration:.1f} s"
+    if where := diverged(result.record):
+        return f"{what}  diverged {where}"
+    name = "score" if "scores" in result.record.results[0] else "test_accuracy"
+    return f"{what}  {name}={mean_outcome(result.record):.4f}  {result.record.duration:.1f} s"
 
 
 def _table(groups: list[dict[str, Any]], varying: list[str], what: str) -> str:

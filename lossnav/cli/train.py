@@ -23,6 +23,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Collection
 from contextlib import nullcontext
 from dataclasses import fields
 from pathlib import Path
@@ -57,10 +58,10 @@ _HELP = {
 }
 
 
-def add_settings(parser: argparse.ArgumentParser) -> None:
-    """Add the settings of an experiment."""
+def add_settings(parser: argparse.ArgumentParser, names: Collection[str] = tuple(Experiment.__annotations__)) -> None:
+    """Add the settings of an experiment, all or some of them."""
     group = parser.add_argument_group("settings")
-    for entry in fields(Experiment):
+    for entry in (entry for entry in fields(Experiment) if entry.name in names):
         flag = "--" + entry.name.replace("_", "-")
         if entry.name.endswith("options"):
             what = entry.name.removesuffix("options").rstrip("_") or "optimizer"
@@ -115,19 +116,23 @@ def run(parsed: argparse.Namespace) -> int:
         )  # fmt: skip
     if together and os.environ["RANK"] != "0":
         return 0
+    text = summary(record, last=parsed.quiet)
     if parsed.output is not None:
         records.save(parsed.output, record)
-    say(summary(record, last=parsed.quiet))
-    if parsed.output is not None:
-        say(f"record         {parsed.output}")
-    if experiment.tasks is not None:
-        broken = [str(result["seed"]) for result in record.results if not result["finite"]]
-        where = f"of the seeds {', '.join(broken)}" if broken else None
-    else:
-        where = None if (step := record.results[0].get("diverged")) is None else f"after step {step}"
-    if where is not None:
+        text += f"\nrecord         {parsed.output}"
+    say(text)
+    if where := diverged(record):
         print(f"lossnav: the run diverged {where}", file=sys.stderr)
-    return 0 if where is None else 3
+    return 3 if where else 0
+
+
+def diverged(record: Any) -> str:
+    """Return where a run diverged, or "" if it did not."""
+    if "scores" in record.results[0]:
+        broken = [str(result["seed"]) for result in record.results if not result["finite"]]
+        return f"of the seeds {', '.join(broken)}" if broken else ""
+    step = record.results[0].get("diverged")
+    return "" if step is None else f"after step {step}"
 
 
 def summary(record: Any, last: bool = False) -> str:
