@@ -1,10 +1,10 @@
 """Argument checks and the wording of errors: every message names the argument, the value and what is allowed.
 
 One check for each kind of argument, and each is the first thing that a public function does with it: ``finite``,
-``positive``, ``weight``, ``duration`` (numbers), ``whole``, ``counts``, ``seed`` (whole numbers), ``room`` (sizes of
-what is made), ``flag``, ``one_of``, ``array``, ``reals``, ``points``, ``positives``, ``nonnegatives``, ``square``,
-``symmetric`` (arrays), ``instance``, ``function``, ``sequence`` (objects). Nothing is converted that could lose
-something: a complex number, a masked entry, a date, a word and a truth value are no real numbers.
+``positive``, ``weight``, ``duration`` (numbers), ``whole``, ``counts``, ``seed``, ``seeds`` (whole numbers), ``room``
+(sizes of what is made), ``flag``, ``one_of``, ``array``, ``reals``, ``points``, ``positives``, ``nonnegatives``,
+``square``, ``symmetric`` (arrays), ``instance``, ``instances``, ``function``, ``sequence`` (objects). Nothing is
+converted that could lose something: a complex number, a masked entry, a date, a word and a truth value are no real numbers.
 """
 
 from __future__ import annotations
@@ -176,6 +176,14 @@ def seed(name: str, value: Any, *, low: int = -(2**63)) -> int:
     return whole(name, value, low=low, high=2**64 - 1)
 
 
+def seeds(name: str, value: Any, of: str, *, low: int = -(2**63), none: str = "") -> tuple[int, ...]:
+    """Return a list of seeds as a tuple, or raise; ``none`` says why it must not be empty, if it must not."""
+    checked = tuple(seed(f"{name}[{index}]", entry, low=low) for index, entry in enumerate(sequence(name, value, of)))
+    if none and not checked:
+        raise ValueError(f"{name} is empty, but {none}")
+    return checked
+
+
 def flag(name: str, value: Any) -> bool:
     """Return ``value`` if it is True or False, or raise: "no" and 0.5 are neither."""
     if not isinstance(value, _TRUTHS):
@@ -335,6 +343,12 @@ def instance(name: str, value: Any, kind: type[Kind] | tuple[type[Any], ...] | U
     if not isinstance(value, kind):
         raise ValueError(f"{name} = {shown(value)}, but it must be {allowed}")
     return value
+
+
+def instances(name: str, value: Any, kind: type[Any], allowed: str, of: str) -> None:
+    """Raise unless ``value`` is a sequence of objects of a kind; ``of`` says in words what of."""
+    for index, entry in enumerate(sequence(name, value, of)):
+        instance(f"{name}[{index}]", entry, kind, allowed)
 
 
 def path(name: str, value: Any) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from lossnav._checks import instance, sequence, shown
+from lossnav._checks import instance, instances, shown
 
 
 def tensor(name: str, value: Any, allowed: str, *, ndim: int | None = None, floating: bool | None = None) -> Tensor:
@@ -41,8 +41,7 @@ def module(name: str, value: Any) -> nn.Module:
 
 def modules(name: str, value: Any) -> None:
     """Raise unless ``value`` is a sequence of modules."""
-    for index, entry in enumerate(sequence(name, value, "modules")):
-        instance(f"{name}[{index}]", entry, nn.Module, "a torch.nn.Module")
+    instances(name, value, nn.Module, "a torch.nn.Module", "modules")
 
 
 def parameters(name: str, value: Any) -> list[Any]:

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from lossnav import __version__
-from lossnav._checks import finite, instance, sequence, shown
+from lossnav._checks import finite, instance, shown
 from lossnav._checks import path as check_path
-from lossnav._checks import seed as check_seed
+from lossnav._checks import seeds as check_seeds
 from lossnav._writing import replacing
 
 __all__ = ["Record", "load", "new", "processor", "revision", "save", "versions"]
@@ -94,10 +94,8 @@ def new(
             raise ValueError(f"{name} = '', but it must say something")
     for name, entries in (("config", config), ("data", data)):
         instance(name, entries, dict, "a dictionary")
-    seeds = [
-        check_seed(f"seeds[{index}]", seed) for index, seed in enumerate(sequence("seeds", seeds, "whole numbers"))
-    ]
     finite("duration", duration, low=0.0)
+    seeds = list(check_seeds("seeds", seeds, "whole numbers"))
     return Record(command, config, seeds, data, results, round(duration, 1), device, revision(), versions())
 
 

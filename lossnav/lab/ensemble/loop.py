@@ -13,10 +13,16 @@ from lossnav.optim.finite import judged_elsewhere
 
 
 class Stepper(Protocol):
-    """What the loop asks of a rule: a torch optimizer has it, and so has ``ContinualBackprop``."""
+    """What learning together asks of a rule: a torch optimizer has it, and so has ``ContinualBackprop``."""
 
     def step(self) -> Any:
         """Move the parameters by their gradients."""
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return all that the rule remembers."""
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Restore it, so that a run can go on another day."""
 
 
 def learn(

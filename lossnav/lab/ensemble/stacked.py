@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.func import functional_call, vmap
 from torch.nn.functional import cross_entropy, mse_loss
 
-from lossnav._checks import function, instance, positive, sequence, whole
+from lossnav._checks import function, instances, positive, whole
 from lossnav._tensors import modules
 from lossnav._tensors import tensor as check_tensor
 from lossnav.lab.training.identity import told
@@ -44,8 +44,7 @@ class StackedLinear(nn.Module):
 
     def __init__(self, layers: Sequence[nn.Linear]) -> None:
         super().__init__()
-        for index, layer in enumerate(sequence("layers", layers, "linear layers")):
-            instance(f"layers[{index}]", layer, nn.Linear, "a torch.nn.Linear")
+        instances("layers", layers, nn.Linear, "a torch.nn.Linear", "linear layers")
         if not len(layers):
             raise ValueError("layers is empty, but there must be one at least")
         if any((x.weight.shape, x.bias is None) != (layers[0].weight.shape, layers[0].bias is None) for x in layers):

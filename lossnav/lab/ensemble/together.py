@@ -13,8 +13,8 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 from tqdm import tqdm
 
-from lossnav._checks import counts, flag, function, instance, positive, sequence
-from lossnav._checks import seed as check_seed
+from lossnav._checks import counts, flag, function, instance, positive
+from lossnav._checks import seeds as check_seeds
 from lossnav._tensors import modules
 from lossnav._tensors import optimizer as check_optimizer
 from lossnav.lab.data import Dataset, Split
@@ -22,7 +22,7 @@ from lossnav.lab.ensemble.loop import learn
 from lossnav.lab.ensemble.stacked import Ensemble, Loss, member_losses, places
 from lossnav.lab.training import History, pick_device
 from lossnav.lab.training.arithmetic import Arithmetic
-from lossnav.lab.training.steps import epoch_mean
+from lossnav.lab.training.steps import epoch_mean, steps_of
 
 Rule = Callable[[Iterable[nn.Parameter]], torch.optim.Optimizer]
 _ARITHMETIC = Arithmetic(reason="float32; contiguous: several models together")
@@ -84,8 +84,7 @@ def train(
     function("loss", loss)
     flag("progress", progress)
     counts(epochs=epochs, batch_size=batch_size)
-    for index, seed in enumerate(sequence("seeds", seeds, "whole numbers, one a model")):
-        check_seed(f"seeds[{index}]", seed)
+    check_seeds("seeds", seeds, "whole numbers, one a model")
     if clip is not None:
         positive("clip", clip)
     if len(seeds) != len(models):
@@ -105,7 +104,7 @@ def train(
     ]  # fmt: skip
     generators = [torch.Generator(place).manual_seed(seed) for seed in seeds]
     run = _Run(ensemble, dataset, optimizer, generators, batch_size, clip, loss)
-    with tqdm(total=epochs * run.steps, disable=not progress, unit="step") as run.bar:
+    with tqdm(total=epochs * steps_of(dataset.train, batch_size), disable=not progress, unit="step") as run.bar:
         for _ in range(epochs):
             run.epoch(histories)
     for index, model in enumerate(models):
@@ -127,11 +126,6 @@ class _Run:
     loss: Loss
     bar: Any = None
 
-    @property
-    def steps(self) -> int:
-        """Number of steps of an epoch."""
-        return -(-len(self.dataset.train) // self.batch_size)
-
     def epoch(self, histories: Sequence[History]) -> None:
         """Take one pass over the training split, each member in its own order, and evaluate."""
         start = time.perf_counter()
@@ -149,14 +143,15 @@ class _Run:
             The losses (S, steps), and the steps (S,) after which weights were first seen not to be finite (steps + 1
             for never); one looks as often as ``training.train`` does, so that both say the same.
         """
-        losses = torch.zeros(self.ensemble.size, self.steps, device=self.dataset.device)
-        never = self.steps + 1
+        steps = steps_of(self.dataset.train, self.batch_size)
+        losses = torch.zeros(self.ensemble.size, steps, device=self.dataset.device)
+        never = steps + 1
         broken = torch.full((self.ensemble.size,), never, device=self.dataset.device)
         self.ensemble.train()
         outcomes = learn(self.ensemble, self.rule, self._batches(), self.loss, self.clip)
         for n, (_, values) in enumerate(outcomes, start=1):
             losses[:, n - 1] = values
-            if n % _CHECK_EVERY == 0 or n == self.steps:
+            if n % _CHECK_EVERY == 0 or n == steps:
                 broken_at_n = torch.where(self.ensemble.finite_members(), never, n)
                 broken = torch.minimum(broken, broken_at_n)
             self.bar.update()

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     import torch
 
     from lossnav.lab.data import Dataset
-    from lossnav.lab.training import History
 
 _SAVE_EVERY = 2.0  # seconds between two checkpoints of a stream of tasks; one takes milliseconds
 _LARGEST = 3e38  # in the place of an error that overflowed or is no number: JSON has neither
@@ -81,7 +80,7 @@ def run(
     dataset = _cut(dataset, experiment)  # type: ignore[arg-type]
     model = make_model(experiment, dataset)
     optimizer = make_optimizer(experiment, model.to(place).parameters())
-    diverged = None
+    ended = {}
     try:
         with seeded(place, experiment.seeds[0] + team(distributed).rank):  # processes drop other units each
             history = training.train(
@@ -92,8 +91,11 @@ def run(
                 checkpoint=checkpoint, resume=resume, distributed=distributed,
             )  # fmt: skip
     except training.Diverged as error:
-        history, diverged = error.history, error.step
-    return _record(experiment, dataset, history, diverged, time.perf_counter() - start, place)
+        history, ended = error.history, {"diverged": error.step}
+    if experiment.model != "mlp":  # whose precision "auto" leaves to the device
+        experiment = replace(experiment, precision=history.settings["precision"])
+    results = [{**history.record(), "settings": history.settings, **ended}]
+    return _record(experiment, dataset, results, time.perf_counter() - start, place)
 
 
 def _online(
@@ -125,7 +127,7 @@ def _online(
          "seconds": round(outcome.seconds / ensemble.size, 2), "settings": settings}
         for seed, row, finite in zip(experiment.seeds, scores.tolist(), outcome.finite.tolist(), strict=True)
     ]  # fmt: skip
-    return _new(experiment, dataset, results, time.perf_counter() - start, place)
+    return _record(experiment, dataset, results, time.perf_counter() - start, place)
 
 
 @contextmanager
@@ -154,18 +156,6 @@ def _cut(dataset: Dataset, experiment: Experiment) -> Dataset:
 
 
 def _record(
-    experiment: Experiment, dataset: Dataset, history: History, diverged: int | None, duration: float,
-    place: torch.device,
-) -> records.Record:  # fmt: skip
-    """Return the record of a run; ``diverged`` is the number of steps that went well, if not all did."""
-    ended = {} if diverged is None else {"diverged": diverged}
-    if experiment.model != "mlp":  # whose precision "auto" leaves to the device
-        experiment = replace(experiment, precision=history.settings["precision"])
-    results = [{**history.record(), "settings": history.settings, **ended}]
-    return _new(experiment, dataset, results, duration, place)
-
-
-def _new(
     experiment: Experiment, dataset: Dataset | None, results: list[dict[str, Any]], duration: float, place: torch.device
 ) -> records.Record:
     import torch

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from lossnav._checks import array, function, instance, sequence, shown, whole
+from lossnav._checks import array, function, instance, instances, shown, whole
 from lossnav._checks import seed as check_seed
 from lossnav._tensors import examples, module, tensor
 from lossnav.analysis.noether.networks import Family, Recorder
@@ -150,8 +150,9 @@ def walk(
     starts = min(whole("starts", starts, low=1), steps - longest + 1)
     body = Body(model)
     _check_directions(directions, body)
-    for index, family in enumerate(sequence("families", families, "families")):
-        if instance(f"families[{index}]", family, Family, "a Family of find_symmetries").kind != "scale":
+    instances("families", families, Family, "a Family of find_symmetries", "families")
+    for index, family in enumerate(families):
+        if family.kind != "scale":
             raise ValueError(f"families[{index}] is of the kind {family.kind!r}, but only 'scale' has an angle")
     return _Recorder(body, data, setting, loss, directions, families).run(steps, burn, seed, starts, longest)
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lossnav._checks import seed as check_seed
-from lossnav._checks import sequence
+from lossnav._checks import seeds as check_seeds
 from lossnav.lab import models
 from lossnav.lab.ensemble import Ensemble
 
@@ -23,9 +22,5 @@ def perceptrons(inputs: int, hidden: Sequence[int], outputs: int, *, seeds: Sequ
         >>> perceptrons(64, (32, 32), 10, seeds=range(5)).size
         5
     """
-    seeds = sequence("seeds", seeds, "whole numbers, one for each member")
-    if not len(seeds):
-        raise ValueError("seeds is empty, but there must be one for each member")
-    for index, seed in enumerate(seeds):
-        check_seed(f"seeds[{index}]", seed)
+    seeds = check_seeds("seeds", seeds, "whole numbers, one for each member", none="there must be one for each member")
     return Ensemble([models.mlp(inputs, hidden, outputs, initial="he", seed=seed) for seed in seeds])

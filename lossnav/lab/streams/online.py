@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -19,23 +19,14 @@ from lossnav._checks import path as check_path
 from lossnav._tensors import optimizer as check_optimizer
 from lossnav._tensors import tensor
 from lossnav._writing import check_place
-from lossnav.lab.ensemble import Ensemble, Loss, loop
+from lossnav.lab.ensemble import Ensemble, Loss
+from lossnav.lab.ensemble.loop import Stepper, learn
 from lossnav.lab.streams.tasks import Stream
 from lossnav.lab.training import checkpoint as checkpoints
 from lossnav.lab.training import generator as generators
 from lossnav.lab.training.identity import describe
 
 Score = Callable[[Tensor, Tensor], Tensor]
-
-
-class Stepper(loop.Stepper, Protocol):
-    """What an online run asks of a rule, which it can go on with another day."""
-
-    def state_dict(self) -> dict[str, Any]:
-        """Return all that the rule remembers."""
-
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Restore it."""
 
 
 @dataclass(frozen=True)
@@ -162,7 +153,7 @@ def run(
             # Each batch is predicted before it is learned from: the score is of what was not seen.
             inputs, targets = (tensor.to(device) for tensor in stream.task(number))
             batches = zip(inputs.unbind(), targets.unbind(), strict=True)
-            outputs = torch.stack([prediction for prediction, _ in loop.learn(ensemble, rule, batches, loss, clip)])
+            outputs = torch.stack([prediction for prediction, _ in learn(ensemble, rule, batches, loss, clip)])
             scores[:, number] = score(outputs, targets).mean(0)
             bar.set_postfix(score=f"{scores[:, number].mean():.3f}", refresh=False)
             bar.update()

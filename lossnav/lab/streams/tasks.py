@@ -14,8 +14,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from lossnav._checks import finite, flag, instance, sequence, whole
-from lossnav._checks import seed as check_seed
+from lossnav._checks import finite, flag, instance, whole
+from lossnav._checks import seeds as check_seeds
 from lossnav.lab.data import Dataset
 
 
@@ -180,11 +180,8 @@ class BitFlipping:
 
 
 def _seeds(seeds: Sequence[int]) -> tuple[int, ...]:
-    listed = sequence("seeds", seeds, "whole numbers, one for each member")
-    checked = tuple(check_seed(f"seeds[{index}]", seed, low=0) for index, seed in enumerate(listed))
-    if not checked:
-        raise ValueError("seeds is empty, but there must be one for each member")
-    return checked
+    member = "one for each member"
+    return check_seeds("seeds", seeds, f"whole numbers, {member}", low=0, none=f"there must be {member}")
 
 
 def _generator(*key: Any) -> torch.Generator:

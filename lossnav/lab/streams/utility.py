@@ -11,7 +11,7 @@ from torch import Tensor
 from lossnav._checks import finite, flag, instance, weight
 from lossnav._checks import seed as check_seed
 from lossnav.lab.ensemble import Ensemble
-from lossnav.lab.streams.noise import Shaking
+from lossnav.lab.streams.perturb import Shaking
 
 _TINY = 1e-30  # where no weight is of use, none is spared
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from lossnav import _extras
-from lossnav._checks import counts, flag, instance, path, sequence
+from lossnav._checks import counts, flag, instance, instances, path
 from lossnav._writing import claim
 from lossnav.lab import records
 from lossnav.lab.experiment import Experiment
@@ -62,8 +62,7 @@ def run(
             another sweep is writing to a folder, a record cannot be written, or the folder has records that were made
             on other data of the same name.
     """
-    for index, experiment in enumerate(sequence("wanted", wanted, "experiments")):
-        instance(f"wanted[{index}]", experiment, Experiment, "an Experiment")
+    instances("wanted", wanted, Experiment, "an Experiment", "experiments")
     for name, place in (("folder", folder), ("root", root), ("checkpoints", checkpoints)):
         if place is not None or name == "folder":
             path(name, place)
@@ -112,10 +111,13 @@ def _run(
         if not pending:
             return
         client = stack.enter_context(_client(cluster))
-        count = _workers(workers) if client is None else None
+        if client is None and workers is None:  # else torch is left to the workers
+            from lossnav.lab.training.devices import runs_at_a_time
+
+            workers = runs_at_a_time()
         # settled here, so that all workers multiply alike, and a record is of the experiment that it was asked for
         jobs = [experiment.settled() for experiment in pending.values()]
-        for finished in _survive(jobs, count, client, attempts, how):
+        for finished in _survive(jobs, workers if client is None else None, client, attempts, how):
             key = finished.experiment.key()
             if finished.record is not None:
                 _check_data(seen, finished.experiment, finished.record, folder)
@@ -246,14 +248,6 @@ def _deaf() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def _workers(workers: int | None) -> int:
-    if workers is not None:
-        return workers  # and torch is left to them
-    from lossnav.lab.training import cores, pick_device
-
-    return cores() if pick_device().type == "cpu" else 1
 
 
 @contextmanager

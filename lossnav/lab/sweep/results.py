@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from lossnav._checks import instance, sequence, shown
+from lossnav._checks import instances, shown
 from lossnav.lab import records
 from lossnav.lab.experiment import Experiment
 
@@ -63,8 +63,7 @@ def summarise(finished: Sequence[Finished]) -> list[dict[str, Any]]:
         them), and of the others ``accuracy``, the mean of the last test accuracy (of a stream of tasks: of the mean
         score), and ``spread``, the sample standard deviation; None where there are too few.
     """
-    for index, entry in enumerate(sequence("finished", finished, "results of a sweep")):
-        instance(f"finished[{index}]", entry, Finished, "a sweep.Finished")
+    instances("finished", finished, Finished, "a sweep.Finished", "results of a sweep")
     groups: dict[str, list[Finished]] = {}
     for entry in finished:
         if entry.record is not None:

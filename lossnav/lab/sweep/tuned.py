@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-from lossnav._checks import flag, function, instance, one_of, sequence
+from lossnav._checks import flag, function, instance, instances, one_of, sequence
 from lossnav.lab import records
 from lossnav.lab.experiment import Experiment
 from lossnav.lab.sweep.drive import run
@@ -58,8 +58,7 @@ class Comparison:
         if not instance("trials", self.trials, Mapping, "a mapping from rules to experiments"):
             raise ValueError("trials is empty, but there must be one rule at least")
         for name, tried in self.trials.items():
-            for index, trial in enumerate(sequence(f"trials[{name!r}]", tried, "experiments")):
-                instance(f"trials[{name!r}][{index}]", trial, Experiment, "an Experiment")
+            instances(f"trials[{name!r}]", tried, Experiment, "an Experiment", "experiments")
         budgets = {name: len({replace(trial, seed=0).key() for trial in tried}) for name, tried in self.trials.items()}
         if len(set(budgets.values())) > 1 or 0 in budgets.values():
             raise ValueError(

@@ -10,11 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from lossnav._checks import one_of
 from lossnav._tensors import bfloat16_units
-
-PRECISIONS = ("auto", "float32", "bfloat16")
-FORMATS = ("auto", "contiguous", "channels_last")
 
 
 @dataclass(frozen=True)
@@ -72,12 +68,7 @@ def choose(model: nn.Module, place: torch.device, precision: str, memory_format:
     "auto" takes bfloat16 where it pays: in convolutions, if the hardware multiplies it directly. Dense layers of the
     size used here gain little, so a model without convolutions stays in float32, and its curves do not depend on the
     machine. Images in channels_last are what convolution kernels want.
-
-    Raises:
-        ValueError: a word is unknown.
     """
-    one_of("precision", precision, PRECISIONS)
-    one_of("memory_format", memory_format, FORMATS)
     convolutions = any(isinstance(layer, nn.Conv2d) for layer in model.modules())
     units = bfloat16_units(place)
     reasons = []

@@ -10,7 +10,8 @@ from typing import Any, TypeVar
 
 import torch
 
-from lossnav._checks import instance, shown, whole
+from lossnav._checks import function as check_function
+from lossnav._checks import instance, whole
 from lossnav._tensors import device as check_device
 
 Item = TypeVar("Item")
@@ -54,12 +55,9 @@ def in_parallel(function: Callable[[Item], Result], items: Iterable[Item], worke
     Returns:
         The results in the order of the items. The first exception, if any, is raised, and no new run is begun.
     """
-    if not callable(function):
-        raise ValueError(f"function = {shown(function)}, but it must be callable")
+    check_function("function", function)
     instance("items", items, Iterable, "what can be passed through")
-    if workers is None:
-        workers = cores() if pick_device().type == "cpu" else 1
-    whole("workers", workers, low=1)
+    workers = runs_at_a_time() if workers is None else whole("workers", workers, low=1)
     with on_threads(torch.get_num_threads()):  # what a pool's threads set, they set for all
         pool = ThreadPoolExecutor(workers, initializer=torch.set_num_threads, initargs=(1,))
         try:
@@ -77,6 +75,11 @@ def on_threads(count: int) -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
+
+
+def runs_at_a_time() -> int:
+    """Return how many small runs this machine does best at a time: one a core, or one alone when there is a GPU."""
+    return cores() if pick_device().type == "cpu" else 1
 
 
 def cores() -> int:

@@ -24,12 +24,12 @@ from lossnav.lab.data import Augmentation, Dataset
 from lossnav.lab.data.augment import check_augmentation
 from lossnav.lab.training import checkpoint as checkpoints
 from lossnav.lab.training import generator as generators
-from lossnav.lab.training.arithmetic import FORMATS, PRECISIONS, choose
+from lossnav.lab.training.arithmetic import choose
 from lossnav.lab.training.devices import pick_device
 from lossnav.lab.training.history import Diverged, History
 from lossnav.lab.training.identity import describe
 from lossnav.lab.training.memory import keep_freed_memory
-from lossnav.lab.training.steps import Loss, Step, epoch_mean, evaluate, observes
+from lossnav.lab.training.steps import Loss, Step, epoch_mean, evaluate, observes, steps_of
 from lossnav.lab.training.team import Team, team
 
 _CHECK_EVERY = 100  # steps between two looks at the losses: each look makes the host wait for the device
@@ -116,8 +116,8 @@ def train(
     flags = {"progress": progress, "compile": compile, "resume": resume, "distributed": distributed}
     for name, value in flags.items():
         flag(name, value)
-    one_of("precision", precision, PRECISIONS)
-    one_of("memory_format", memory_format, FORMATS)
+    one_of("precision", precision, ("auto", "float32", "bfloat16"))
+    one_of("memory_format", memory_format, ("auto", "contiguous", "channels_last"))
     for name, split in (("train", dataset.train), ("test", dataset.test)):
         if not len(split):
             raise ValueError(f"dataset.{name} has no examples, but it must have one at least")
@@ -149,20 +149,11 @@ def train(
     if run.checkpoint is not None and group.rank == 0 and len(history.seconds) < epochs:
         check_place(run.checkpoint)
     hidden = not progress or group.rank > 0 or sys.stderr is None
-    with tqdm(total=epochs * run.steps, disable=hidden, unit="step") as run.bar:
+    with tqdm(total=epochs * steps_of(dataset.train, batch_size), disable=hidden, unit="step") as run.bar:
         run.bar.update(len(history.step_loss))
         while len(history.seconds) < epochs:
             run.epoch()
     return history
-
-
-@dataclass(frozen=True)
-class _Good:
-    """The last state in which losses and weights were finite, and the steps that had led there."""
-
-    model: dict[str, Any]
-    optimizer: dict[str, Any]
-    step: int
 
 
 @dataclass
@@ -181,11 +172,6 @@ class _Run:
     identity: dict[str, Any] = field(default_factory=dict)
     bar: tqdm = field(default_factory=lambda: tqdm(disable=True))
 
-    @property
-    def steps(self) -> int:
-        """Number of steps of an epoch."""
-        return -(-len(self.dataset.train) // self.batch_size)
-
     def epoch(self) -> None:
         """Take one pass over the training split, evaluate, and add both to the history."""
         start = time.perf_counter()
@@ -201,8 +187,8 @@ class _Run:
         if self.checkpoint is not None:
             self._save()
 
-    def _pass(self) -> tuple[Tensor, _Good]:
-        """Take the steps of an epoch; return their losses, and a good state on the way."""
+    def _pass(self) -> tuple[Tensor, dict[str, Any]]:
+        """Take the steps of an epoch; return their losses, and the last state in which all was seen to be finite."""
         split, place = self.dataset.train, self.dataset.device
         batches = torch.randperm(len(split), generator=self.generator, device=place).split(self.batch_size)
         choices = None if self.augment is None else self.augment.draw(len(split), self.generator)
@@ -232,7 +218,7 @@ class _Run:
         augment, chosen = self.augment, rows[part]
         return self.step(*self.dataset.train.batch(index[part], lambda pixels: augment(pixels, chosen)), share)
 
-    def _check(self, losses: Tensor, good: _Good) -> None:
+    def _check(self, losses: Tensor, good: dict[str, Any]) -> None:
         """Look at the losses since the last check: the only moment at which the host waits for the device."""
         largest = torch.stack([p.detach().abs().amax() for p in self.step.parameters() if p.numel()])
         sound = torch.isfinite(largest).all().to(losses.dtype)
@@ -246,34 +232,39 @@ class _Run:
         step = len(steps) - (finite_losses < len(values))
         self._stop(good, step, f"the loss is {steps[-1]}" if finite_losses < len(values) else "a weight is not finite")
 
-    def _stop(self, good: _Good, step: int, reason: str) -> NoReturn:
+    def _stop(self, good: dict[str, Any], step: int, reason: str) -> NoReturn:
         """Go back to the last good state, and end the run."""
         optimizer = self.step.optimizer
-        self.model.load_state_dict(good.model)
-        optimizer.load_state_dict(good.optimizer)
+        self._restore(good)
         rates = ", ".join(f"{float(group['lr']):g}" for group in optimizer.param_groups)
         raise Diverged(
             f"{type(optimizer).__name__} with lr = {rates} diverged: after step {step} {reason}. The model and the "
-            f"optimizer are back at step {good.step}. A smaller learning rate or a smaller clip may help",
-            self.history, step, good.step,
+            f"optimizer are back at step {good['step']}. A smaller learning rate or a smaller clip may help",
+            self.history, step, good["step"],
         )  # fmt: skip
 
-    def _snapshot(self) -> _Good:
-        model, optimizer = self.model.state_dict(), self.step.optimizer.state_dict()
-        return _Good(copy.deepcopy(model), copy.deepcopy(optimizer), len(self.history.step_loss))
+    def _snapshot(self) -> dict[str, Any]:
+        return copy.deepcopy({**self._state(), "step": len(self.history.step_loss)})
+
+    def _state(self) -> dict[str, Any]:
+        return {"model": self.model.state_dict(), "optimizer": self.step.optimizer.state_dict()}
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        self.model.load_state_dict(state["model"])
+        self.step.optimizer.load_state_dict(state["optimizer"])
 
     def open_checkpoint(self, resume: bool) -> None:
         """Continue from the checkpoint, if there is one and ``resume`` says so."""
         exists = checkpoints.is_there(self.checkpoint, resume)
         if self.checkpoint is None:
             return
-        model, optimizer, settings = self.model, self.step.optimizer, dict(self.history.settings)
+        settings = dict(self.history.settings)
         length = settings.pop("epochs")  # a run may be prolonged
         del settings["arithmetic"]  # the reason's wording is no setting
         self.identity = describe({
             **settings, "examples": [len(self.dataset.train), len(self.dataset.test)],
             "sha256": dict(self.dataset.provenance.sha256), "loss": self.step.loss, "augment": self.augment,
-            "model": model, "rule": optimizer, "train": self.dataset.train, "test": self.dataset.test,
+            "model": self.model, "rule": self.step.optimizer, "train": self.dataset.train, "test": self.dataset.test,
         })  # fmt: skip
         seen = self.team.gather(torch.tensor(exists, dtype=torch.uint8), self.dataset.device)
         if not seen.any():
@@ -284,8 +275,7 @@ class _Run:
                 "file in a folder that they share"
             )
         content = checkpoints.read(self.checkpoint, self.identity, length, "epochs")
-        model.load_state_dict(content["model"])
-        optimizer.load_state_dict(content["optimizer"])
+        self._restore(content)
         self.identity = content["identity"]
         for key, values in content["history"].items():
             if key != "settings":
@@ -301,9 +291,7 @@ class _Run:
         if self.team.rank == 0 and self.checkpoint is not None:
             reached = describe({"model": self.model, "rule": self.step.optimizer})
             checkpoints.write(self.checkpoint, self.identity, len(self.history.seconds), {
-                "reached": {**self.identity, **reached},
-                "model": self.model.state_dict(), "optimizer": self.step.optimizer.state_dict(),
-                "history": asdict(self.history), "generator": self.generator.get_state(),
-                "global_generator": states if len(states) > 1 else states[0],
+                "reached": {**self.identity, **reached}, **self._state(), "history": asdict(self.history),
+                "generator": self.generator.get_state(), "global_generator": states if len(states) > 1 else states[0],
             })  # fmt: skip
         self.team.wait()

@@ -71,6 +71,11 @@ class Step:
         return [p for group in self.optimizer.param_groups for p in group["params"]]
 
 
+def steps_of(split: Split, batch_size: int) -> int:
+    """Return how many steps an epoch has; the last batch may be smaller."""
+    return -(-len(split) // batch_size)
+
+
 def epoch_mean(losses: Tensor, count: int, batch_size: int) -> float:
     """Return the mean over ``count`` examples from the means over their batches, the last of which may be smaller."""
     sizes = torch.full((len(losses),), batch_size, dtype=torch.float64)
