@@ -357,6 +357,20 @@ def path(name: str, value: Any) -> None:
         raise ValueError(f"{name} = {shown(value)}, but it must be a path")
 
 
+def paths(**values: Any) -> None:
+    """Raise, naming the first that is wrong, unless all values are paths or None."""
+    for name, value in values.items():
+        if value is not None:
+            path(name, value)
+
+
+def methods(name: str, value: Any, wanted: Sequence[str], allowed: str) -> None:
+    """Raise unless ``value`` is an object that has methods of these names; ``allowed`` says what it must be."""
+    for method in wanted:
+        if isinstance(value, type) or not callable(getattr(value, method, None)):
+            raise ValueError(f"{name} = {shown(value)} has no {method}(), but it must be {allowed}")
+
+
 def function(name: str, value: Any) -> Any:
     """Return ``value`` if it can be called, or raise."""
     if not callable(value):

@@ -7,7 +7,7 @@ from typing import Any
 
 from scipy.special import stdtrit
 
-from lossnav._checks import array, finite
+from lossnav._checks import array, finite, positives
 
 
 def interval(differences: Any, level: float = 0.95) -> tuple[float, float, float]:
@@ -40,10 +40,8 @@ def percent(ours: Any, theirs: Any) -> tuple[float, float, float]:
         >>> [round(x, 2) for x in percent([1.1, 2.0, 3.0], [1.0, 2.0, 3.0])]
         [3.33, -11.01, 17.68]
     """
-    first, second = array("ours", ours), array("theirs", theirs)
-    for name, values in (("ours", first), ("theirs", second)):
-        if values.shape != first.shape or (values <= 0).any():
-            raise ValueError(f"{name} has shape {values.shape}, but it must be (S,), > 0, and fit ours {first.shape}")
+    first = positives("ours", ours, shape=("S",))
+    second = positives("theirs", theirs, shape=(len(first),))
     return interval(100 * (first / second - 1))
 
 

@@ -116,6 +116,7 @@ class Study:
         options = {**self.options, **(given or {})}
         wanted = self.wanted(**options)
         how = {"workers": self.workers, "checkpoints": Path(folder) / "checkpoints", **how}
+        tuning: list[records.Record] = []
         if isinstance(wanted, Comparison):
             outcome: Any = sweep.compare(wanted, folder, **how)
             tuning = [record for rule in outcome.values() for trial in rule.trials for record in trial]
@@ -123,12 +124,10 @@ class Study:
         elif measurements := [measurement for measurement in wanted if isinstance(measurement, Measurement)]:
             about = {"study": name, **self.config(**options)}
             outcome = judged = _measured(measurements, command, about, Path(folder), how.get("root"))
-            tuning = []
         else:
             experiments = [experiment for experiment in wanted if isinstance(experiment, Experiment)]
             table = sweep.every(experiments, folder, **how)
             outcome = judged = [table[experiment.key()] for experiment in experiments]
-            tuning = []
         return self._merged(name, command, options, outcome, tuning, judged)
 
     def _merged(

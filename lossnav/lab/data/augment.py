@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import torch
 from torch import Tensor
 
-from lossnav._checks import flag, instance, shown, whole
+from lossnav._checks import flag, instance, whole
 from lossnav._tensors import tensor
 
 
@@ -24,13 +24,6 @@ class Augmentation(Protocol):
 
     def __call__(self, pixels: Tensor, choices: Tensor) -> Tensor:
         """Return the uint8 images (B, C, H, W) changed by their rows (B, …) of choices."""
-
-
-def check_augmentation(name: str, value: Any) -> None:
-    """Raise ValueError unless ``value`` is None or has what an augmentation has."""
-    for method in () if value is None else ("draw", "__call__"):
-        if isinstance(value, type) or not callable(getattr(value, method, None)):
-            raise ValueError(f"{name} = {shown(value)} has no {method}(), but it must be None or like data.CropFlip()")
 
 
 @dataclass(frozen=True)

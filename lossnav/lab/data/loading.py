@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 
 from lossnav import _extras
-from lossnav._checks import flag, one_of, path, shown
+from lossnav._checks import flag, one_of, paths, shown
 from lossnav.lab.data.cifar import load_cifar10
 from lossnav.lab.data.dataset import Dataset, Provenance, from_pixels
 from lossnav.lab.data.files import DataUnavailable
@@ -66,9 +66,7 @@ def load(
         (16, 1, 8, 8)
     """
     flag("download", download)
-    for option, folder in (("root", root), ("cache", cache)):
-        if folder is not None:
-            path(option, folder)
+    paths(root=root, cache=cache)
     makers: dict[str, Callable[[], Dataset]] = {
         "mnist": lambda: load_mnist(root, download, cache),
         "digits": lambda: _digits(root=root, cache=cache),

@@ -144,8 +144,6 @@ class Ensemble(nn.Module):
             y: targets (S, B, …).
             loss: mean loss of one member's outputs and targets; anything that ``torch.func.vmap`` can map.
         """
-        check_tensor("y", y, "a tensor of targets (S, B, …)")
-        function("loss", loss)
         return member_losses(self(x), y, loss)
 
     def clip_grad_norm(self, max_norm: float) -> Tensor:

@@ -37,14 +37,17 @@ def make_model(experiment: Experiment, dataset: Dataset | None) -> nn.Module:
     if experiment.data != "bits" or dataset is not None:
         instance("dataset", dataset, data.Dataset, "a data.Dataset")
     maker: Any = getattr(models, experiment.model)
-    options = dict(experiment.model_options)
-    facts, square = _facts(experiment, dataset)
+    options, parameters = dict(experiment.model_options), inspect.signature(maker).parameters
+    if dataset is None:
+        facts = {"inputs": make_stream(replace(experiment, seed=experiment.seeds[0]), None).inputs, "outputs": 1}
+    else:
+        channels, height, width = dataset.shape
+        if "size" in parameters and height != width:
+            raise ValueError(
+                f"model = {experiment.model!r} needs square images, but those of {experiment.data} are {height}×{width}"
+            )
+        facts = {"inputs": dataset.inputs, "channels": channels, "size": height, "outputs": dataset.classes}
     _check_names("model_options", options, maker, {*facts, "seed"})
-    parameters = inspect.signature(maker).parameters
-    if "size" in parameters and square:
-        raise ValueError(
-            f"model = {experiment.model!r} needs square images, but those of {experiment.data} are {square}"
-        )
     known = {name: value for name, value in facts.items() if name in parameters}
     return maker(**known, seed=experiment.seeds[0], **options)
 
@@ -54,16 +57,6 @@ def load_data(name: str, root: str | os.PathLike[str] | None, download: bool) ->
     from lossnav.lab import data
 
     return own.dataset(name) if own.is_own(name) else data.load(name, root, download)
-
-
-def _facts(experiment: Experiment, dataset: Dataset | None) -> tuple[dict[str, int], str]:
-    """Return what the data say about a model, and the size of the images if they are not square."""
-    if dataset is None:
-        stream = make_stream(replace(experiment, seed=experiment.seeds[0]), None)
-        return {"inputs": stream.inputs, "channels": 1, "size": 1, "outputs": 1}, ""
-    channels, height, width = dataset.shape
-    facts = {"inputs": dataset.inputs, "channels": channels, "size": height, "outputs": dataset.classes}
-    return facts, "" if height == width else f"{height}×{width}"
 
 
 def make_stream(experiment: Experiment, dataset: Dataset | None) -> Stream:

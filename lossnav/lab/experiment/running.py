@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lossnav._checks import flag, instance, path, whole
+from lossnav._checks import flag, instance, paths, whole
 from lossnav.lab import records
 from lossnav.lab.experiment import own
 from lossnav.lab.experiment.building import load_data, make_model, make_optimizer, make_stepper, make_stream
@@ -59,8 +59,7 @@ def run(
     from lossnav.lab.training.team import team
 
     instance("experiment", experiment, Experiment, "an Experiment")
-    if root is not None:
-        path("root", root)
+    paths(root=root)
     if dataset is not None:
         instance("dataset", dataset, data.Dataset, "a data.Dataset")
     flag("download", download)

@@ -215,10 +215,10 @@ def _prepared(model: nn.Module, data: Pair, loss: Loss, seed: int) -> tuple[Body
 
 
 def _points(points: Tensor, body: Body) -> Tensor:
-    tensor("points", points, "a tensor (M, D) of weights", ndim=2, floating=True)
-    if points.shape[1] != len(body.theta) or len(points) == 0:
-        raise ValueError(f"points has shape {tuple(points.shape)}, but it must be (M, {len(body.theta)}), M >= 1")
-    return points.to(body.theta)
+    points = body.rows("points", points, "M")
+    if len(points) == 0:
+        raise ValueError(f"points has shape {tuple(points.shape)}, but it must be (M, D) with M >= 1")
+    return points
 
 
 def at(model: nn.Module, point: Tensor) -> nn.Module:

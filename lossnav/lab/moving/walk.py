@@ -149,7 +149,8 @@ def walk(
     longest = steps // 2 if longest is None else whole("longest", longest, low=1, high=steps)
     starts = min(whole("starts", starts, low=1), steps - longest + 1)
     body = Body(model)
-    _check_directions(directions, body)
+    if directions is not None:
+        directions = body.rows("directions", directions, "L")
     instances("families", families, Family, "a Family of find_symmetries", "families")
     for index, family in enumerate(families):
         if family.kind != "scale":
@@ -185,6 +186,14 @@ class Body:
             p.data, p.grad = self.theta[place].view_as(p), self.gradient[place].view_as(p)
             start = place.stop
 
+    def rows(self, name: str, value: Any, count: str) -> Tensor:
+        """Return vectors over the weights, (``count``, D), in their precision and on their device, or raise."""
+        tensor(name, value, f"a tensor ({count}, D) of numbers", ndim=2, floating=True)
+        if value.shape[1] != len(self.theta):
+            wanted = f"({count}, D) with D = {len(self.theta)} weights"
+            raise ValueError(f"{name} has shape {tuple(value.shape)}, but it must be {wanted}")
+        return value.to(self.theta)
+
 
 class _Recorder:
     """One run: the state of the learner, and what has been recorded of it."""
@@ -194,8 +203,7 @@ class _Recorder:
         families: Sequence[Family],
     ) -> None:  # fmt: skip
         self.body, self.data, self.setting, self.loss, self.families = body, data, setting, loss, families
-        self.directions = torch.zeros(0, len(body.theta)) if directions is None else directions
-        self.directions = self.directions.to(body.theta)
+        self.directions = body.theta.new_zeros(0, len(body.theta)) if directions is None else directions
         self.velocity = torch.zeros_like(body.theta)
         self.memory = torch.zeros_like(body.theta)  # of gradients: −m/(1−β)
         scale, square = scale_of(body.model) or (torch.ones_like(body.theta), torch.zeros_like(body.theta))
@@ -303,12 +311,3 @@ def check_data(data: Pair, setting: Setting | None = None) -> None:
     examples("data", *data)
     if setting is not None and setting.sampling != "independent" and setting.batch > len(data[0]):
         raise ValueError(f"setting has batches of {setting.batch}, but data has {len(data[0])} examples to draw from")
-
-
-def _check_directions(directions: Tensor | None, body: Body) -> None:
-    if directions is None:
-        return
-    tensor("directions", directions, "a tensor (L, D) of numbers", ndim=2, floating=True)
-    if directions.shape[1] != len(body.theta):
-        shape = tuple(directions.shape)
-        raise ValueError(f"directions has shape {shape}, but it must be (L, D) with D = {len(body.theta)} weights")

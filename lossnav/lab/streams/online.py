@@ -7,15 +7,13 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 from tqdm import tqdm
 
-from lossnav._checks import counts, duration, finite, flag, function, instance, positive, shown
-from lossnav._checks import path as check_path
+from lossnav._checks import counts, duration, finite, flag, function, instance, methods, paths, positive, shown
 from lossnav._tensors import optimizer as check_optimizer
 from lossnav._tensors import tensor
 from lossnav._writing import check_place
@@ -114,7 +112,9 @@ def run(
             of another run, and then says in what they differ.
     """
     instance("ensemble", ensemble, Ensemble, "an ensemble.Ensemble")
-    _check_rule(rule, ensemble)
+    if isinstance(rule, torch.optim.Optimizer):
+        check_optimizer("rule", rule, ensemble.parameters(), "ensemble")
+    methods("rule", rule, ("step", "state_dict", "load_state_dict"), "an optimizer or step like one")
     for name in ("seeds", "task"):
         if not hasattr(stream, name):
             raise ValueError(f"stream = {shown(stream)} has no {name}, but it must be a stream of tasks")
@@ -124,8 +124,7 @@ def run(
     if clip is not None:
         positive("clip", clip)
     flag("progress", progress)
-    if checkpoint is not None:
-        check_path("checkpoint", checkpoint)
+    paths(checkpoint=checkpoint)
     duration("every", every, zero=True)
     if ensemble.size != len(stream.seeds):
         raise ValueError(f"the ensemble has {ensemble.size} members, but the stream has {len(stream.seeds)} seeds")
@@ -165,12 +164,3 @@ def run(
                     "global_generator": generators.state(device),
                 })  # fmt: skip
     return Online(scores, ensemble.finite_members().cpu(), spent + time.perf_counter() - start)
-
-
-def _check_rule(rule: Any, ensemble: Ensemble) -> None:
-    """Raise unless the rule can step, and steps parameters of the ensemble, as far as it shows them."""
-    if isinstance(rule, torch.optim.Optimizer):
-        check_optimizer("rule", rule, ensemble.parameters(), "ensemble")
-    for name in ("step", "state_dict", "load_state_dict"):
-        if isinstance(rule, type) or not callable(getattr(rule, name, None)):
-            raise ValueError(f"rule = {shown(rule)} has no {name}(), but it must be an optimizer or step like one")

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from lossnav import _extras
-from lossnav._checks import counts, flag, instance, instances, path
+from lossnav._checks import counts, flag, instance, instances, path, paths
 from lossnav._writing import claim
 from lossnav.lab import records
 from lossnav.lab.experiment import Experiment
@@ -63,9 +63,8 @@ def run(
             on other data of the same name.
     """
     instances("wanted", wanted, Experiment, "an Experiment", "experiments")
-    for name, place in (("folder", folder), ("root", root), ("checkpoints", checkpoints)):
-        if place is not None or name == "folder":
-            path(name, place)
+    path("folder", folder)
+    paths(root=root, checkpoints=checkpoints)
     if cluster is not None:
         instance("cluster", cluster, str, "the address of a Dask scheduler")
     flag("download", download)

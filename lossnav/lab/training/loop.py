@@ -16,12 +16,11 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 from tqdm import tqdm
 
-from lossnav._checks import flag, function, instance, one_of, path, positive, whole
+from lossnav._checks import flag, function, instance, methods, one_of, paths, positive, whole
 from lossnav._tensors import module
 from lossnav._tensors import optimizer as check_optimizer
 from lossnav._writing import check_place
 from lossnav.lab.data import Augmentation, Dataset
-from lossnav.lab.data.augment import check_augmentation
 from lossnav.lab.training import checkpoint as checkpoints
 from lossnav.lab.training import generator as generators
 from lossnav.lab.training.arithmetic import choose
@@ -88,10 +87,10 @@ def train(
         The history of the run. Its ``settings`` tell what "auto" chose, and why.
 
     Raises:
-        ValueError: an argument is out of range, or the rule looks at the curvature of a compiled model.
+        ValueError: an argument is out of range, the optimizer holds no parameter of the model, or the rule looks at the
+            curvature of a compiled model; names the argument.
         Diverged: a loss or weight is not finite; carries the history, and the model holds its last good weights.
         OSError: no checkpoint can be written; said before the first step, if it can be known then.
-        ValueError: naming the argument; also if the optimizer holds no parameter of the model.
         CheckpointError: ``checkpoint`` exists and is not to be resumed, is damaged, or belongs to another run. The file
             is left as it is.
 
@@ -109,10 +108,10 @@ def train(
     epochs, batch_size = whole("epochs", epochs, low=1), whole("batch_size", batch_size, low=1)
     seed = whole("seed", seed, low=-(2**63), high=2**63 - 1)
     clip = None if clip is None else positive("clip", clip)
-    if checkpoint is not None:
-        path("checkpoint", checkpoint)
+    paths(checkpoint=checkpoint)
     function("loss", loss)
-    check_augmentation("augment", augment)
+    if augment is not None:
+        methods("augment", augment, ("draw", "__call__"), "None or like data.CropFlip()")
     flags = {"progress": progress, "compile": compile, "resume": resume, "distributed": distributed}
     for name, value in flags.items():
         flag(name, value)

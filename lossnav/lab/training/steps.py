@@ -35,7 +35,7 @@ class Step:
     """
 
     model: nn.Module
-    optimizer: torch.optim.Optimizer
+    optimizer: Any  # a torch.optim.Optimizer; some have more than that
     loss: Loss
     clip: float | None
     arithmetic: Arithmetic
@@ -52,19 +52,14 @@ class Step:
             with self.arithmetic.autocast(x.device):
                 value = self.loss(self.model(self.arithmetic.images(x)), y)
             weighed = value if self.team.size == 1 else value * (share * self.team.size)
-            if observes(self.optimizer) and self.rule.curvature_due():
-                self.rule.observe(weighed)
+            if observes(self.optimizer) and self.optimizer.curvature_due():
+                self.optimizer.observe(weighed)
             weighed.backward()
         if self.clip is not None:
             nn.utils.clip_grad_norm_(self.parameters(), self.clip)
         with judged_elsewhere():
             self.optimizer.step()
         return value.detach() if self.team.size == 1 else value.detach() * share
-
-    @property
-    def rule(self) -> Any:
-        """The optimizer, for what only some have."""
-        return self.optimizer
 
     def parameters(self) -> list[Tensor]:
         """Return all parameters of the optimizer."""
