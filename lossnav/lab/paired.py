@@ -40,8 +40,9 @@ def percent(ours: Any, theirs: Any) -> tuple[float, float, float]:
         >>> [round(x, 2) for x in percent([1.1, 2.0, 3.0], [1.0, 2.0, 3.0])]
         [3.33, -11.01, 17.68]
     """
-    first = positives("ours", ours, shape=("S",))
-    second = positives("theirs", theirs, shape=(len(first),))
+    first, second = positives("ours", ours, shape=("S",)), positives("theirs", theirs, shape=("S",))
+    if len(first) != len(second):
+        raise ValueError(f"theirs has shape {second.shape}, but it must fit ours {first.shape}")
     return interval(100 * (first / second - 1))
 
 

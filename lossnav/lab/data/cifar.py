@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import tarfile
-from collections.abc import Callable
 from pathlib import Path
 
 import torch
@@ -46,8 +45,8 @@ _LICENCE = "A. Krizhevsky, V. Nair, G. Hinton (2009); no licence stated"
 def load_cifar10(root: str | os.PathLike[str] | None, download: bool, cache: str | os.PathLike[str] | None) -> Dataset:
     """Return CIFAR-10; see ``load`` for where it is looked for."""
     for shelf, origin in shelves(root, repository=cache is None):
-        if (loader := _local(shelf, origin, cache)) is not None:
-            return loader()
+        if (found := _local(shelf, origin, cache)) is not None:
+            return found
     if root is not None:
         raise DataUnavailable(
             f"root = {str(root)!r} has no CIFAR-10: expected {_ARCHIVE}, {_INSIDE}/, or pictures as "
@@ -56,20 +55,20 @@ def load_cifar10(root: str | os.PathLike[str] | None, download: bool, cache: str
     return _from_archive(*downloaded(_ARCHIVE, cache_folder(cache) / "cifar10", _ARCHIVE_SHA256, _MIRRORS, download))
 
 
-def _local(root: Path, origin: str, cache: str | os.PathLike[str] | None) -> Callable[[], Dataset] | None:
-    """Return what loads the CIFAR-10 below ``root``: official files before copies."""
+def _local(root: Path, origin: str, cache: str | os.PathLike[str] | None) -> Dataset | None:
+    """Return the CIFAR-10 below ``root``, if there is one: official files before copies."""
     if root.is_file():
-        return (lambda: _from_archive(root, origin)) if root.name == _ARCHIVE else None
+        return _from_archive(root, origin) if root.name == _ARCHIVE else None
     folders = (root, root / "cifar10")
     for folder in (inside for outside in folders for inside in (outside, outside / _INSIDE)):
         if any((folder / name).is_file() for name in _BATCHES):
-            return lambda: _from_batches(folder, origin)
+            return _from_batches(folder, origin)
     for folder in folders:
         if (folder / _ARCHIVE).is_file():
-            return lambda: _from_archive(folder / _ARCHIVE, origin)
+            return _from_archive(folder / _ARCHIVE, origin)
     for folder in (*folders, root / "cifar10-jpeg"):
         if (pictures := find_pictures(folder)) is not None:
-            return lambda: load_pictures(
+            return load_pictures(
                 "cifar10", "CIFAR-10", pictures, origin, _LICENCE, cache_folder(cache) / "cifar10", (32, 32), 10, _WHOLE
             )
     return None

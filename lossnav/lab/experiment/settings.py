@@ -110,7 +110,7 @@ class Experiment:
         for name in ("epochs", "batch_size", "tasks", "train_size", "test_size", "validation"):
             if getattr(self, name) is not None or name in ("epochs", "batch_size"):
                 check(self, **{name: partial(whole, low=1)})
-        check(self, seed=_seed)
+        check(self, seed=check_seed)
         for name in _MAPPINGS:
             for key in instance(name, getattr(self, name), Mapping, "a mapping from names to values"):
                 instance(f"a name in {name}", key, str, "a string")
@@ -234,7 +234,8 @@ class Experiment:
         return shlex.join(words)
 
 
-def _seed(name: str, value: Any) -> int | tuple[int, ...]:
+def check_seed(name: str, value: Any) -> int | tuple[int, ...]:
+    """Return the seed of a run, or the tuple of those of a stream's networks, or raise."""
     seeds = value if isinstance(value, tuple) else (value,)
     if not seeds:
         raise ValueError(f"{name} = (), but it must be a whole number, or a tuple of some")

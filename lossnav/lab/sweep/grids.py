@@ -11,8 +11,8 @@ from typing import Any
 
 from lossnav._checks import instance, sequence, shown
 from lossnav._checks import path as check_path
-from lossnav._checks import seed as check_seed
 from lossnav.lab.experiment import Experiment
+from lossnav.lab.experiment.settings import check_seed
 
 _NESTED = {"option": "options", "model_option": "model_options", "stream_option": "stream_options"}
 
@@ -44,18 +44,12 @@ def grid(
             raise ValueError(f"axes[{name!r}] = {shown(values)}, but it must be a list of values")
     if base is not None:
         instance("base", base, Mapping, "a mapping from settings to values")
-    checked: list[int | tuple[int, ...]] = []
-    for index, seed in enumerate(sequence("seeds", seeds, "whole numbers")):
-        several = isinstance(seed, (list, tuple)) and len(seed) > 0
-        numbers = [check_seed(f"seeds[{index}]", number, low=0) for number in (seed if several else [seed])]
-        checked.append(tuple(numbers) if several else numbers[0])
+    listed = [tuple(seed) if isinstance(seed, list) else seed for seed in sequence("seeds", seeds, "whole numbers")]
+    checked = [check_seed(f"seeds[{index}]", seed) for index, seed in enumerate(listed)]
     if not checked:
         raise ValueError("seeds is empty, but a sweep needs at least one seed")
-    experiments = []
-    for values in itertools.product(*axes.values()):
-        for seed in checked:
-            experiments.append(_combined(base or {}, dict(zip(axes, values, strict=True)), seed))
-    return experiments
+    points = [dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())]
+    return [_combined(base or {}, point, seed) for point in points for seed in checked]
 
 
 def _combined(base: Mapping[str, Any], point: Mapping[str, Any], seed: int | tuple[int, ...]) -> Experiment:
