@@ -4,7 +4,8 @@ One check for each kind of argument, and each is the first thing that a public f
 ``positive``, ``weight``, ``duration`` (numbers), ``whole``, ``counts``, ``seed``, ``seeds`` (whole numbers), ``room``
 (sizes of what is made), ``flag``, ``one_of``, ``array``, ``reals``, ``points``, ``positives``, ``nonnegatives``,
 ``square``, ``symmetric`` (arrays), ``instance``, ``instances``, ``function``, ``sequence`` (objects). Nothing is
-converted that could lose something: a complex number, a masked entry, a date, a word and a truth value are no real numbers.
+converted that could lose something: a complex number, a masked entry, a date, a word and a truth value are no real
+numbers.
 """
 
 from __future__ import annotations
