@@ -68,13 +68,14 @@ def run(parsed: argparse.Namespace) -> int:
     import torch
 
     from lossnav.lab import moving, training
+    from lossnav.lab.moving.setting import read
 
     device = training.pick_device(parsed.device)
     pairs, dataset = _data(parsed)
     if not own.is_own(parsed.model) and dataset is None:
         raise ValueError(f"model = {parsed.model!r} goes with {', '.join(DATA)}: with your data, name your own")
     model = make_model(named, dataset)
-    state, known = checkpoint(parsed.checkpoint)
+    state, known = read(parsed.checkpoint)
     try:
         model.load_state_dict(state)
     except (RuntimeError, TypeError, AttributeError) as error:
@@ -129,37 +130,6 @@ def _setting(parsed: argparse.Namespace, known: dict[str, Any]) -> Any:
     return moving.Setting.adamw(
         values["eta"], (values["beta"], second), values["batch"], values["decay"], eps=eps, sampling=parsed.sampling
     )
-
-
-def checkpoint(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return a state_dict, and what the file tells of the rule, η, β, S and λ; every byte of it is verified.
-
-    Raises:
-        ValueError: the file is damaged, or is something else.
-    """
-    from lossnav.lab import archive
-
-    try:
-        content = archive.load(path)
-    except archive.Damaged as error:
-        raise ValueError(f"CHECKPOINT = {str(path)!r} cannot be read ({error}): save model.state_dict()") from None
-    if not isinstance(content, dict):
-        raise ValueError(f"CHECKPOINT = {str(path)!r} holds a {type(content).__name__}, but it must hold a state_dict")
-    state = next((content[key] for key in ("model", "state_dict", "model_state_dict") if key in content), content)
-    groups = content.get("optimizer", {}).get("param_groups", []) if isinstance(content.get("optimizer"), dict) else []
-    group = groups[0] if len(groups) == 1 else {}
-    known: dict[str, Any] = {}  # of other rules nothing: their rate is no η
-    if group.get("amsgrad") is False and "decoupled_weight_decay" in group:  # torch's Adam and AdamW
-        known = {"eta": group["lr"], "eps": group["eps"], "beta": group["betas"][0], "second": group["betas"][1]}
-        if group["decoupled_weight_decay"] or not group["weight_decay"]:  # Adam divides it by √V: it is no λ
-            known["decay"] = group["weight_decay"]
-    elif group.get("nesterov") is False:  # torch's SGD; RMSprop has a momentum, too
-        known = {"eta": group["lr"], "beta": group["momentum"], "decay": group["weight_decay"]}
-    history = content.get("history")
-    if isinstance(history, dict) and isinstance(history.get("settings"), dict):
-        known["batch"] = history["settings"].get("batch_size")
-        known["rule"] = history["settings"].get("optimizer")
-    return state, known
 
 
 def _data(parsed: argparse.Namespace) -> tuple[Any, Any]:

@@ -21,9 +21,9 @@ from PIL import Image
 from resources import RESULTS
 
 from lossnav import data, experiment, models, records, sweep, training
-from lossnav.cli import analyse
 from lossnav.lab import archive
 from lossnav.lab.data import mnist
+from lossnav.lab.moving import setting
 from lossnav.lab.sweep import drive
 
 SMALL = {"data": "digits", "model_options": {"hidden": [8]}, "train_size": 100, "test_size": 50, "epochs": 2}
@@ -60,7 +60,7 @@ def stream(folder: Path) -> Format:
 def weights(folder: Path) -> Format:
     """What ``torch.save`` writes has no digest, but a checksum of each part."""
     torch.save(models.mlp(64, (8,), seed=0).state_dict(), folder / "mine.pt")
-    return Format(folder / "mine.pt", lambda: analyse.checkpoint(folder / "mine.pt")[0], ValueError, 400)
+    return Format(folder / "mine.pt", lambda: setting.read(folder / "mine.pt")[0], ValueError, 400)
 
 
 def record(folder: Path) -> Format:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from lossnav._checks import array, finite, instance, one_of, positive, weight, whole
+from lossnav.lab import archive
 
 SAMPLINGS = ("independent", "distinct", "epochs")
 
@@ -94,3 +97,32 @@ class Setting:
             return torch.stack([torch.randperm(examples, generator=generator)[: self.batch] for _ in range(count)])
         order = torch.randperm(examples, generator=generator)  # what is left over at an epoch's end is left out
         return order[: examples // self.batch * self.batch].view(-1, self.batch)
+
+
+def read(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return a state_dict, and what the file tells of the rule, η, β, S and λ; every byte of it is verified.
+
+    Raises:
+        ValueError: the file is damaged, or is something else.
+    """
+    try:
+        content = archive.load(path)
+    except archive.Damaged as error:
+        raise ValueError(f"CHECKPOINT = {str(path)!r} cannot be read ({error}): save model.state_dict()") from None
+    if not isinstance(content, dict):
+        raise ValueError(f"CHECKPOINT = {str(path)!r} holds a {type(content).__name__}, but it must hold a state_dict")
+    state = next((content[key] for key in ("model", "state_dict", "model_state_dict") if key in content), content)
+    groups = content.get("optimizer", {}).get("param_groups", []) if isinstance(content.get("optimizer"), dict) else []
+    group = groups[0] if len(groups) == 1 else {}
+    known: dict[str, Any] = {}  # of other rules nothing: their rate is no η
+    if group.get("amsgrad") is False and "decoupled_weight_decay" in group:  # torch's Adam and AdamW
+        known = {"eta": group["lr"], "eps": group["eps"], "beta": group["betas"][0], "second": group["betas"][1]}
+        if group["decoupled_weight_decay"] or not group["weight_decay"]:  # Adam divides it by √V: it is no λ
+            known["decay"] = group["weight_decay"]
+    elif group.get("nesterov") is False:  # torch's SGD; RMSprop has a momentum, too
+        known = {"eta": group["lr"], "beta": group["momentum"], "decay": group["weight_decay"]}
+    history = content.get("history")
+    if isinstance(history, dict) and isinstance(history.get("settings"), dict):
+        known["batch"] = history["settings"].get("batch_size")
+        known["rule"] = history["settings"].get("optimizer")
+    return state, known
