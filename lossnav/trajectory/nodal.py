@@ -52,9 +52,36 @@ class Nodes:
 
 def nodes_of(problem: Transcription, minimum: newton.Minimum) -> Nodes:
     """Return what Newton's method found, with its velocities."""
-    carried = problem.carried(minimum.path, minimum.loss_gradient)
-    action = problem.smoothed(minimum.path, carried) if problem.halfway else minimum.action
-    return Nodes(problem.times, action, minimum.path, carried, minimum.loss_gradient)
+    path, action = minimum.path, minimum.action
+    carried = problem.carried(path, minimum.loss_gradient)
+    if problem.halfway:
+        # Where γ is far above all rates, θ̇ = (θ̈ − …)/γ is a contraction: it leaves r/γ of an error.
+        begin, end, after, before = _flow(problem, problem.times, path, carried)
+        gradient = np.vstack(problem.sides(path, minimum.loss_gradient))
+        lawful = acceleration(problem.objective, path, carried, gradient)
+        carried = carried + (np.vstack([after, before[-1:]]) - lawful) / problem.objective.gamma
+        begin, end, *_ = _flow(problem, problem.times, path, carried)
+        action = problem.smoothed(path, begin, end)
+    return Nodes(problem.times, action, path, carried, minimum.loss_gradient)
+
+
+def _flow(problem: Transcription, times: Array, path: Array, velocity: Array) -> tuple[Array, Array, Array, Array]:
+    """Return what ``quintic`` needs of a flow that is smooth between the switches of the loss.
+
+    Before a switch a path turns from one flow to the next within 1/γ: what no interval shows is left out.
+    """
+    objective, loss = problem.objective, problem.loss
+    begin, end = velocity[:-1], np.array(velocity[1:])
+    inside = [i for i in range(1, len(times) - 1) if times[i] in getattr(loss, "switches", ())]
+    for i in inside:
+        forces = (loss.at(t).gradient(path[i]) for t in (times[i], np.nextafter(times[i], 0.0)))
+        later, earlier = (acceleration(objective, path[i], velocity[i], force) for force in forces)
+        end[i - 1] += (later - earlier) / objective.gamma
+    slopes = []
+    for low, high in itertools.pairwise([0, *inside, len(times) - 1]):
+        moving = np.vstack([begin[low:high], end[high - 1]])
+        slopes.append(scipy.interpolate.CubicSpline(times[low : high + 1], moving)(times[low : high + 1], 1))
+    return begin, end, np.vstack([slope[:-1] for slope in slopes]), np.vstack([slope[1:] for slope in slopes])
 
 
 def curve(problem: Transcription, nodes: Nodes) -> scipy.interpolate.PPoly:
@@ -62,36 +89,34 @@ def curve(problem: Transcription, nodes: Nodes) -> scipy.interpolate.PPoly:
     objective, loss, times = problem.objective, problem.loss, nodes.times
     if objective.price is not None:
         return scipy.interpolate.CubicHermiteSpline(times, nodes.path, problem.rates(nodes.velocity))
-    if problem.halfway:  # under a strong discount θ̈ = γθ̇ + … has no digits; θ̇ is smooth between switches
-        ends = np.flatnonzero(np.isin(times, (times[0], *getattr(loss, "switches", ()), times[-1])))
-        parts = [slice(low, high + 1) for low, high in itertools.pairwise(ends)]
-        slopes = [scipy.interpolate.CubicSpline(times[part], nodes.velocity[part])(times[part], 1) for part in parts]
-        after, before = (
-            np.concatenate([slope[side] for slope in slopes]) for side in (slice(None, -1), slice(1, None))
-        )
-        return quintic(times, nodes.path, nodes.velocity, after, before)
+    if problem.halfway:  # under a strong discount θ̈ = γθ̇ + … has no digits
+        return quintic(times, nodes.path, *_flow(problem, times, nodes.path, nodes.velocity))
+    sides = nodes.velocity[:-1], nodes.velocity[1:]
     if not loss.timed:
         accelerations = acceleration(objective, nodes.path, nodes.velocity, nodes.loss_gradient)
-        return quintic(times, nodes.path, nodes.velocity, accelerations[:-1], accelerations[1:])
+        return quintic(times, nodes.path, *sides, accelerations[:-1], accelerations[1:])
     first, last = (nodes.path[:-1], nodes.velocity[:-1]), (nodes.path[1:], nodes.velocity[1:])
     after = acceleration(objective, *first, loss.at(times[:-1]).gradient(first[0]))
     before = acceleration(objective, *last, loss.at(np.nextafter(times[1:], 0.0)).gradient(last[0]))
-    return quintic(times, nodes.path, nodes.velocity, after, before)
+    return quintic(times, nodes.path, *sides, after, before)
 
 
-def quintic(times: Array, position: Array, velocity: Array, after: Array, before: Array) -> scipy.interpolate.PPoly:
+def quintic(
+    times: Array, position: Array, begin: Array, end: Array, after: Array, before: Array
+) -> scipy.interpolate.PPoly:
     """Return the piecewise quintic with these values at the nodes; error O(Δt⁶).
 
     Args:
         times: shape (N+1,).
-        position, velocity: shape (N+1, D).
-        after, before: accelerations just after the nodes but the last, and just before those but the first, (N, D).
+        position: shape (N+1, D).
+        begin, end: velocities just after the nodes but the last, and just before those but the first, (N, D).
+        after, before: accelerations likewise.
     """
     h = np.diff(times)[:, None]
-    a0, a1, a2 = position[:-1], velocity[:-1], after / 2
+    a0, a1, a2 = position[:-1], begin, after / 2
     # What the quadratic start misses at the right node, in position, velocity and acceleration:
     miss = position[1:] - (a0 + h * a1 + h**2 * a2)
-    miss_v = (velocity[1:] - (a1 + 2 * h * a2)) * h
+    miss_v = (end - (a1 + 2 * h * a2)) * h
     miss_a = (before - 2 * a2) * h**2
     a3 = (10 * miss - 4 * miss_v + miss_a / 2) / h**3
     a4 = (-15 * miss + 7 * miss_v - miss_a) / h**4

@@ -1,12 +1,12 @@
 r"""J on a mesh, its gradient and its Hessian in θ₀ … θ_N: the one transcription that every numeric solver minimises.
 
-Over the interval from t_n to t_{n+1}, with s the slip and G at the middle m of the interval,
+Over the interval from t_n to t_{n+1}, with s the slip and G at a place m inside,
 
 .. math:: J_N = \sum_n \Bigl\{\omega_n\,\frac{|s_n|_{G(m_n)}^2}{2\eta}
    + k\,[\alpha_n L(\theta_n) + \beta_n L(\theta_{n+1})]\Bigr\} + w_Nc\,L(\theta_N) + \text{terminal},
 
 .. math:: s_n = \frac{\theta_{n+1}-\theta_n}{\Delta t_n} - a_nf(\theta_n) - b_nf(\theta_{n+1}),\quad
-   m_n = \frac{\theta_n+\theta_{n+1}}2,\quad w = e^{-\gamma t}.
+   m_n = \theta_n+\tfrac{1+b_n}3(\theta_{n+1}-\theta_n),\quad w = e^{-\gamma t}.
 
 The path is linear between its nodes, with ω, α, β that integrate the discount exactly, and a and b those of the
 discounted mean of f. What costs nothing but a steady rate, such as resting against a drift, is exact however long the
@@ -17,12 +17,14 @@ that of implicit Euler steps of the gradient flow, of first order.
 
 ``halfway`` asks for the loss in the middles, too: instead of αL(θ_n) + βL(θ_{n+1}), an interval of u from 0 to 1 counts
 
-.. math:: \int e^{-\gamma t}\bigl[(1-u)^2L(\theta_n) + 2u(1-u)\,L(m_n) + u^2L(\theta_{n+1})\bigr]\,dt ,
+.. math:: \int e^{-\gamma t}\bigl[(1-u)^2L(\theta_n) + 2u(1-u)\,L(\tfrac{\theta_n+\theta_{n+1}}2)
+   + u^2L(\theta_{n+1})\bigr]\,dt ,
 
 half of what the loss bends along the straight line. All of it makes explicit Euler steps of the gradient flow where
-γΔt is large, nothing implicit ones, and half the midpoint rule: paths are of second order whatever γΔt is, with errors
-of size r²Δt². Where the loss jumps in time there is to be a node: α
-has what comes after it, β what was before. Derivatives are divided by w_n, so that nothing underflows.
+γΔt is large, nothing implicit ones, and half the midpoint rule; so does G where it is taken, from the middle at γΔt = 0
+to a third of the way. Paths are then of second order whatever γΔt is, with errors of size r²Δt². Where the loss jumps
+in time there is to be a node: α has what comes after it, β what was before. Derivatives are divided by w_n, so that
+nothing underflows.
 """
 
 from __future__ import annotations
@@ -210,8 +212,13 @@ class Transcription:
         return velocity - before * drift[..., :-1, :] - after * drift[..., 1:, :]
 
     @cached_property
+    def _place(self) -> Array:
+        """c, how far between its nodes an interval's metric is taken, shape (N, 1): ½, and ⅓ where γΔt is large."""
+        return (1 + self.drift_shares[1]) / 3
+
+    @cached_property
     def _metric(self) -> _Middles:
-        return _Middles(self.objective, self.loss.dim)
+        return _Middles(self.objective, self.loss.dim, self._place)
 
     def _lowered(self, path: Array, slips: Array) -> Array:
         """Return G s."""
@@ -261,10 +268,10 @@ class Transcription:
         costate = self._lowered(path, slips) / objective.eta  # conjugate momentum
         left, right = self.kinetic_factors
         start, final = -left * costate, right * costate
-        if objective.curved:  # the middle moves half as much as a node
-            tilt = self._metric.at(path).tilt(slips) * (self.dt / (4 * objective.eta))
-            start += left * tilt
-            final += right * tilt
+        if objective.curved:  # the place of the metric moves with both nodes
+            tilt = self._metric.at(path).tilt(slips) * (self.dt / (2 * objective.eta))
+            start += left * (1 - self._place) * tilt
+            final += right * self._place * tilt
         if objective.drift is not None:
             jacobian, (before, after) = objective.drift.jacobian(path), self._drift_weights
             start -= before * np.einsum("...nji,...nj->...ni", jacobian[..., :-1, :, :], costate)
@@ -349,7 +356,7 @@ class Transcription:
         """Return an interval's second derivatives by its left node, by its right one, and mixed, (..., N, D, D) each.
 
         With ∂s/∂θ = A, B = ∂(Gs)/∂m and Q = ∂²|s|²_G/∂m² they are those of ω|s|²_G/2η,
-        A₁ᵀGA₂ + ½(A₁ᵀB + BᵀA₂) + Q/8, and of the drift's own bend.
+        A₁ᵀGA₂ + c₂A₁ᵀB + c₁BᵀA₂ + c₁c₂Q/2, c the share of a node in m, and of the drift's own bend.
         """
         objective, dim = self.objective, path.shape[-1]
         dt = self.dt[..., None]
@@ -371,12 +378,14 @@ class Transcription:
             start, final, cross = turned_back @ lowered, turned @ (metric @ ahead), turned @ lowered
         else:
             middle, slips = self._metric.at(path), self.slips(path)
-            mixed, middle_hessian = middle.mixed(slips) / 2, middle.bend(slips) / 8
+            mixed, middle_hessian, late = middle.mixed(slips), middle.bend(slips) / 2, self._place[..., None]
+            early = 1 - late
             behind_mixed, ahead_mixed = turned_back @ mixed, turned @ mixed
+            behind_turned, ahead_turned = (np.swapaxes(each, -1, -2) for each in (behind_mixed, ahead_mixed))
             lowered = middle.matrix @ behind
-            start = turned_back @ lowered + behind_mixed + np.swapaxes(behind_mixed, -1, -2) + middle_hessian
-            final = turned @ (middle.matrix @ ahead) + ahead_mixed + np.swapaxes(ahead_mixed, -1, -2) + middle_hessian
-            cross = turned @ lowered + ahead_mixed + np.swapaxes(behind_mixed, -1, -2) + middle_hessian
+            start = turned_back @ lowered + early * (behind_mixed + behind_turned) + early**2 * middle_hessian
+            final = turned @ (middle.matrix @ ahead) + late * (ahead_mixed + ahead_turned) + late**2 * middle_hessian
+            cross = turned @ lowered + early * ahead_mixed + late * behind_turned + early * late * middle_hessian
         start, final = left * start, right * final
         if objective.drift is not None:
             # The drift bends: −λ·∂²f/∂θ², weighted as in the gradient.
@@ -393,7 +402,7 @@ class Transcription:
         """
         objective = self.objective
         start, final = self._kinetic_gradients(path)
-        after, before = self._sides(path, loss_gradient)
+        after, before = self.sides(path, loss_gradient)
         ahead, behind = self.halves
         momentum = np.empty_like(path)
         momentum[:-1] = -start - objective.k * ahead * after
@@ -420,13 +429,13 @@ class Transcription:
         """Return what interpolation needs beside the places, shape (N+1, D): the velocities."""
         return self.velocities(path, loss_gradient)
 
-    def smoothed(self, path: Array, velocity: Array) -> float:
-        """Return J as ``action`` does, of the cubics that have these velocities at the nodes, shape (N+1, D).
+    def smoothed(self, path: Array, before: Array, after: Array) -> float:
+        """Return J as ``action`` does, of the cubics with these velocities at both ends of an interval, shape (N, D).
 
         A straight line has its mean velocity from the start, where an interval is long against 1/γ and all of it is
         paid. What time costs is taken for a parabola through its values at both ends and in the middle.
         """
-        (early, late), (before, after) = (path[:-1], path[1:]), (velocity[:-1], velocity[1:])
+        early, late = path[:-1], path[1:]
         middle = (early + late) / 2 + (before - after) * self.dt / 8
         through = 3 / 2 * (late - early) / self.dt - (before + after) / 4
         begun, ended = (
@@ -465,7 +474,7 @@ class Transcription:
         """Return the path of a solution as whoever asked for it sees it."""
         return path
 
-    def _sides(self, path: Array, loss_gradient: Array | None) -> tuple[Array, Array]:
+    def sides(self, path: Array, loss_gradient: Array | None) -> tuple[Array, Array]:
         """Return ∇L after the nodes but the last, shape (N, D), and before the last, shape (D,)."""
         if not self.loss.timed:
             loss_gradient = self.loss.gradient(path) if loss_gradient is None else loss_gradient
@@ -517,10 +526,10 @@ class _Nodal(Loss):
 
 
 class _Middles:
-    """A metric at the middles of a path's intervals; the last path's is remembered."""
+    """A metric at places of a path's intervals; the last path's is remembered."""
 
-    def __init__(self, objective: Objective, dim: int):
-        self._metric = objective.metric_on(dim)
+    def __init__(self, objective: Objective, dim: int, place: Array):
+        self._metric, self._place = objective.metric_on(dim), place
         self._path: Any = None
         self._derivative: Array | None = None
         self._bend: Array | None = None
@@ -533,7 +542,7 @@ class _Middles:
             if new or np.max(np.abs(self._path - path)) > _NEAR * (1 + np.max(np.abs(path))):
                 self._bend = None
             self._path = path.copy()
-            self._theta = _middles(path)
+            self._theta = path[..., :-1, :] + self._place * np.diff(path, axis=-2)
             self.matrix = self._metric.matrix(self._theta)
             self._derivative = None
         return self
