@@ -46,7 +46,7 @@ from lossnav.trajectory.result import Trajectory
 from lossnav.trajectory.riccati import LocalValue
 
 _NEAR = 1e-3  # how far a path may move, relative to 1 + |θ|, until a metric's second derivatives are asked for anew
-_MOST_TURN = 600.0  # γΔt where e^{γΔt} is still a number: a mesh with longer steps resolves nothing
+_MOST_TURN = 600.0  # γΔt where e^{γΔt} is still a number: of what comes after a longer step nothing counts
 
 
 @dataclass(frozen=True, eq=False)
