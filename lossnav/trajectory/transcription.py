@@ -123,8 +123,9 @@ class Transcription:
         if self.halfway:
             early, middle, late = exp_parabolas(self._turn)
             return self.dt * early, self.dt * middle, self.dt * late
-        mean, first = exp_mean(self._turn), exp_moment(self._turn, 1)
-        return self.dt * first, np.zeros_like(self.dt), self.dt * (mean - first)
+        turn, mean, first = self._turn, exp_mean(self._turn), exp_moment(self._turn, 1)
+        last = np.where(turn < 1, mean - first, (mean - np.exp(-turn)) / np.maximum(turn, 1))  # with all its digits
+        return self.dt * first, np.zeros_like(self.dt), self.dt * last
 
     @cached_property
     def halves(self) -> tuple[Array, Array]:

@@ -223,6 +223,13 @@ def test_nearly_flat_valley_takes_no_more_steps_than_its_way():
     np.testing.assert_allclose(ln.value(timed, loss, [1.0]), ln.value(timed, bowl, [1.0]), rtol=1e-8)
 
 
+def test_a_discount_that_no_grid_resolves_is_said_where_a_drift_carries_the_path():
+    bowl = ln.losses.Quadratic(np.diag([1.0, 2.0]), minimum=np.zeros(2))
+    loss = ln.losses.Function(bowl.value, bowl.gradient, bowl.hessian, dim=2)
+    path = ln.solve(ln.Objective(gamma=1e8, drift=ln.drifts.rotation(0.1)), loss, [1.0, 1.0], throw=False)
+    assert path.status is Status.OVERDAMPED and "too few" in path.reason
+
+
 def test_side_by_side_each_path_ends_where_it_ends_alone():
     """Of starts that lead to one minimum only one is followed: the rest must be as if each had been."""
     objective, stop = ln.Objective(gamma=0.3), np.array([0.09, -0.71])
