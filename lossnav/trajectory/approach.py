@@ -83,9 +83,9 @@ def _asked(
         return np.array([0.0, horizon]), np.ones(1), 0.0, False
     times = _log_times(loss, horizon, terminal)
     turning = float(np.max(np.abs(np.linalg.eigvals(terminal.closed).imag)))
-    weight = _lawful(objective, loss, times, terminal)
+    weight = _lawful(objective.gamma, loss, times, terminal)
     if objective.drift is None:
-        halfway = _lawful(replace(objective, gamma=0.0), loss, times, terminal)
+        halfway = _lawful(0.0, loss, times, terminal)
         if _FEWER * _count(times, halfway) < _count(times, weight):
             return times, halfway, turning, True
     return times, weight, turning, False
@@ -107,7 +107,7 @@ def _log_times(loss: Loss, horizon: float, end: LocalValue) -> Array:
     return np.unique(np.append(np.concatenate(parts), horizon))
 
 
-def _lawful(objective: Objective, loss: Loss, times: Array, end: LocalValue) -> Array:
+def _lawful(gamma: float, loss: Loss, times: Array, end: LocalValue) -> Array:
     """Return how many steps a unit of time needs on the way to a rest, in each interval, shape (N,).
 
     What moves at a rate ρ is discretised with an error of ρ(ρ + γ)·Δt², and as without a discount where the loss is
@@ -118,7 +118,7 @@ def _lawful(objective: Objective, loss: Loss, times: Array, end: LocalValue) -> 
     marks = np.array([0.0, *_joints(loss, times[-1])])
     since = middle - marks[np.searchsorted(marks, middle, side="right") - 1]
     rate = 1 / (since + 1 / np.max(np.abs(np.linalg.eigvals(end.closed)))) - end.growth
-    return np.sqrt(rate * (rate + objective.gamma))
+    return np.sqrt(rate * (rate + gamma))
 
 
 def straight(problem: Transcription, start: Array, place: Array) -> list[Array]:
@@ -164,8 +164,7 @@ def _density(problem: Transcription, path: Array) -> Array:
     calm: Array = np.ones(problem.steps)
     end = problem.terminal
     if end is not None and end.growth < 0:
-        objective = replace(problem.objective, gamma=0.0) if problem.halfway else problem.objective
-        calm = _lawful(objective, problem.loss, problem.times, end)
+        calm = _lawful(0.0 if problem.halfway else problem.objective.gamma, problem.loss, problem.times, end)
     return calm / float(calm @ problem.dt[:, 0]) + (speed / length if length > 0 else 0 * speed)
 
 

@@ -18,7 +18,7 @@ from lossnav.trajectory.motion import acceleration
 from lossnav.trajectory.result import Trajectory, final_charge, resting_action
 from lossnav.trajectory.riccati import Motion, continued
 from lossnav.trajectory.status import Status
-from lossnav.trajectory.transcription import Transcription
+from lossnav.trajectory.transcription import Transcription, switch_nodes
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,32 +56,35 @@ def nodes_of(problem: Transcription, minimum: newton.Minimum) -> Nodes:
     carried = problem.carried(path, minimum.loss_gradient)
     if problem.halfway:
         # Where γ is far above all rates, θ̇ = (θ̈ − …)/γ is a contraction: it leaves r/γ of an error.
-        begin, end, after, before = _flow(problem, problem.times, path, carried)
+        after, before = _slopes(problem, problem.times, *_sides(problem, problem.times, path, carried))
         gradient = np.vstack(problem.sides(path, minimum.loss_gradient))
         lawful = acceleration(problem.objective, path, carried, gradient)
         carried = carried + (np.vstack([after, before[-1:]]) - lawful) / problem.objective.gamma
-        begin, end, *_ = _flow(problem, problem.times, path, carried)
-        action = problem.smoothed(path, begin, end)
+        action = problem.smoothed(path, *_sides(problem, problem.times, path, carried))
     return Nodes(problem.times, action, path, carried, minimum.loss_gradient)
 
 
-def _flow(problem: Transcription, times: Array, path: Array, velocity: Array) -> tuple[Array, Array, Array, Array]:
-    """Return what ``quintic`` needs of a flow that is smooth between the switches of the loss.
+def _sides(problem: Transcription, times: Array, path: Array, velocity: Array) -> tuple[Array, Array]:
+    """Return velocities just after the nodes but the last, and just before those but the first, shape (N, D).
 
     Before a switch a path turns from one flow to the next within 1/γ: what no interval shows is left out.
     """
     objective, loss = problem.objective, problem.loss
     begin, end = velocity[:-1], np.array(velocity[1:])
-    inside = [i for i in range(1, len(times) - 1) if times[i] in getattr(loss, "switches", ())]
-    for i in inside:
+    for i in switch_nodes(loss, times):
         forces = (loss.at(t).gradient(path[i]) for t in (times[i], np.nextafter(times[i], 0.0)))
         later, earlier = (acceleration(objective, path[i], velocity[i], force) for force in forces)
         end[i - 1] += (later - earlier) / objective.gamma
+    return begin, end
+
+
+def _slopes(problem: Transcription, times: Array, begin: Array, end: Array) -> tuple[Array, Array]:
+    """Return the accelerations at the same sides of a flow that is smooth between the switches of the loss."""
     slopes = []
-    for low, high in itertools.pairwise([0, *inside, len(times) - 1]):
+    for low, high in itertools.pairwise([0, *switch_nodes(problem.loss, times), len(times) - 1]):
         moving = np.vstack([begin[low:high], end[high - 1]])
         slopes.append(scipy.interpolate.CubicSpline(times[low : high + 1], moving)(times[low : high + 1], 1))
-    return begin, end, np.vstack([slope[:-1] for slope in slopes]), np.vstack([slope[1:] for slope in slopes])
+    return np.vstack([slope[:-1] for slope in slopes]), np.vstack([slope[1:] for slope in slopes])
 
 
 def curve(problem: Transcription, nodes: Nodes) -> scipy.interpolate.PPoly:
@@ -90,7 +93,8 @@ def curve(problem: Transcription, nodes: Nodes) -> scipy.interpolate.PPoly:
     if objective.price is not None:
         return scipy.interpolate.CubicHermiteSpline(times, nodes.path, problem.rates(nodes.velocity))
     if problem.halfway:  # under a strong discount θ̈ = γθ̇ + … has no digits
-        return quintic(times, nodes.path, *_flow(problem, times, nodes.path, nodes.velocity))
+        flow = _sides(problem, times, nodes.path, nodes.velocity)
+        return quintic(times, nodes.path, *flow, *_slopes(problem, times, *flow))
     sides = nodes.velocity[:-1], nodes.velocity[1:]
     if not loss.timed:
         accelerations = acceleration(objective, nodes.path, nodes.velocity, nodes.loss_gradient)

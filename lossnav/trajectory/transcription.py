@@ -35,6 +35,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lossnav._checks import Array
 from lossnav.problem.functions.roots import exp_mean, exp_moment, exp_parabolas
@@ -443,21 +444,18 @@ class Transcription:
             self.loss.at(times) if self.loss.timed else self.loss
             for times in (self.times[:-1], np.nextafter(self.times[1:], 0.0))
         )
+        objective, moments = (
+            self.objective,
+            ((begun, early, before), (self._middle_loss, middle, through), (ended, late, after)),
+        )
         rates = [
-            self._rate(begun, early, before), self._rate(self._middle_loss, middle, through),
-            self._rate(ended, late, after),
-        ]  # fmt: skip
+            objective.kinetic(place, velocity) + objective.k * (np.asarray(loss.value(place)) - self.level)
+            for loss, place, velocity in moments
+        ]
         first, bend, last = exp_parabolas(self._turn)
         weights = self.dt * np.hstack([first - bend / 2, 2 * bend, last - bend / 2])
         paid = np.einsum("in,ni,n->", rates, weights, np.exp(-self.objective.gamma * self.times[:-1]))
         return float(paid + self._left(path))
-
-    def _rate(self, loss: Loss, place: Array, velocity: Array) -> Array:
-        """Return what a unit of time costs there, before discounting, shape (N,)."""
-        objective, dim = self.objective, place.shape[1]
-        metric = np.broadcast_to(objective.metric_on(dim).matrix(place), (*place.shape, dim))
-        moved = np.einsum("ni,nij,nj->n", velocity, metric, velocity) / (2 * objective.eta)
-        return moved + objective.k * (np.asarray(loss.value(place)) - self.level)
 
     def rates(self, carried: Array) -> Array:
         """Return how fast the states at the nodes change: the velocities."""
@@ -484,6 +482,11 @@ class Transcription:
         return after, self.loss.at(np.nextafter(self.times[-1], 0.0)).gradient(path[-1])
 
 
+def switch_nodes(loss: Loss, times: Array) -> NDArray[np.intp]:
+    """Return which nodes inside are switches of a loss, shape (M,)."""
+    return 1 + np.flatnonzero(np.isin(times[1:-1], getattr(loss, "switches", ())))
+
+
 def _middles(path: Array) -> Array:
     return (path[..., 1:, :] + path[..., :-1, :]) / 2
 
@@ -498,9 +501,7 @@ class _Nodal(Loss):
         loss, times = problem.loss, problem.times
         self.dim, self.positive = loss.dim, loss.positive
         self._after = loss.at(np.minimum(times, np.nextafter(times[-1], 0.0)))  # the last node ends an interval only
-        switches = np.isin(times, getattr(loss, "switches", ()))
-        switches[[0, -1]] = False
-        self._jumps = np.flatnonzero(switches)
+        self._jumps = switch_nodes(loss, times)
         self._before = loss.at(np.nextafter(times[self._jumps], 0.0)) if len(self._jumps) else None
         ahead, behind = problem.halves
         late, early = ahead[self._jumps, 0], behind[self._jumps - 1, 0]
