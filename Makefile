@@ -50,7 +50,7 @@ BOOK := _config.yml _toc.yml $(shell find book \( -name _vendor -o -name __pycac
 LEDGER := $(wildcard tests/equations/ledger.yml)
 CHAPTERS = $(shell $(PY) book/_tools/notebooks.py list)
 
-.PHONY: help install book pdf zip archive site notebooks check quick lint test outputs release committed reproduce nightly fuzz draws mutants wrong audit sanitize browser shots clean
+.PHONY: help install book pdf zip archive site notebooks check quick lint test outputs release committed reproduce nightly fuzz draws mutants wrong audit older sanitize browser shots clean
 
 help:
 	@sed -n '3,7s/^#  *//p' Makefile
@@ -166,8 +166,8 @@ reproduce: $(BOOK_READY)
 committed: $(BOOK_READY) $(VENDORED)
 	@$(PY) book/_tools/build.py --committed
 
-# make nightly runs all five. make fuzz CALLS=500 SEED=7; make draws TIMES=9; make mutants ROOM=lossnav/rules TESTS=tests/rules MOST=200.
-NIGHTLY ?= fuzz draws mutants wrong audit
+# make nightly runs all six. make fuzz CALLS=500 SEED=7; make draws TIMES=9; make mutants ROOM=lossnav/rules TESTS=tests/rules MOST=200.
+NIGHTLY ?= fuzz draws mutants wrong audit older
 CALLS ?= 10000
 TIMES ?= 3
 SEED ?= $(shell date +%j)
@@ -187,6 +187,14 @@ mutants: $(TEST_READY) $(VENDORED)
 
 wrong: $(TEST_READY)
 	@$(PY) tests/equations/wrong_formulas.py
+
+# Chapters and tests in the arithmetic of a processor of 2004: other orders of summation, no products in bfloat16.
+older: export OPENBLAS_CORETYPE := Prescott
+older: export MKL_CBWR := COMPATIBLE
+older: export ONEDNN_MAX_CPU_ISA := SSE41
+older: export ATEN_CPU_CAPABILITY := avx2
+older: outputs
+	@$(PY) -m pytest -n 2 --dist loadscope -m "not browser"
 
 audit: $(BOOK_READY)
 	@$(PY) book/_tools/audit.py
