@@ -6,19 +6,17 @@ light; the style sheet shows one of them. So notebooks keep one output, and no f
 
 from __future__ import annotations
 
-from functools import cache
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image, ImageFilter
+from PIL import Image
 
 GROUND = (0x12, 0x12, 0x12)  # of the page in the dark theme: sphinx-book-theme's --pst-color-background
 INK = (0xE6, 0xEB, 0xF0)  # what black becomes
 LUMINOUS = 0.22  # least luminance of a pure hue: nearly five times that of the ground, as WCAG compares them
 VIVID = 0.85  # share of a hue beside black from which on it is in full light, and without ink
 PALE = 0.35  # share of white up to which a hue stays as it is
-SIZE = 65  # of the table, per channel; Pillow interpolates
 
 _WEIGHTS = np.array([0.2126, 0.7152, 0.0722])  # of linear red, green, blue in the relative luminance of WCAG
 
@@ -58,20 +56,18 @@ def darkened(colours: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(faded * ground + (1.0 - faded) * drawn)
 
 
-@cache
-def _table() -> ImageFilter.Color3DLUT:
-    steps = np.linspace(0.0, 1.0, SIZE)
-    blue, green, red = np.meshgrid(steps, steps, steps, indexing="ij")  # red changes first
-    grid = np.stack([red, green, blue], axis=-1).reshape(-1, 3)
-    return ImageFilter.Color3DLUT(SIZE, darkened(grid).ravel().tolist())
-
-
 def dark_copy(path: Path) -> Path:
-    """Write the dark picture beside a light one; return its path."""
+    """Write the dark picture beside a light one, of as many colours, 256 at most; return its path."""
     target = path.with_name(f"{path.stem}-dark{path.suffix}")
     if not target.is_file():
         with Image.open(path) as picture:
-            layer = picture.convert("RGBA")
-        flat = Image.alpha_composite(Image.new("RGBA", layer.size, "white"), layer).convert("RGB")
-        flat.filter(_table()).save(target)
+            drawn = picture if picture.mode == "P" and "transparency" not in picture.info else _on_paper(picture)
+            colours = np.reshape(drawn.getpalette() or [], (-1, 3)) / 255
+            drawn.putpalette(np.rint(255 * darkened(colours)).astype(np.uint8).tobytes())
+            drawn.save(target)
     return target
+
+
+def _on_paper(picture: Image.Image) -> Image.Image:
+    layer = picture.convert("RGBA")
+    return Image.alpha_composite(Image.new("RGBA", layer.size, "white"), layer).convert("RGB").quantize(256)

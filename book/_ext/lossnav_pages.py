@@ -143,8 +143,14 @@ def lighten(app: Sphinx, exception: Exception | None) -> None:
     search.write_text(plain_snippets(search.read_text(encoding="utf-8")), encoding="utf-8")
 
 
+def write_side_by_side(app: Sphinx, env: Any) -> None:
+    """Write pages on all cores. They are read on one: proofs and exercises do not bring together what others read."""
+    app.parallel = os.cpu_count() or 1
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the extension."""
     app.add_js_file("scrolls.js", loading_method="defer")
+    app.connect("env-updated", write_side_by_side)
     app.connect("build-finished", lighten)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -76,6 +76,6 @@ def test_a_file_gets_its_dark_neighbour(tmp_path: Path) -> None:
     picture = Image.new("RGBA", (4, 2), (255, 255, 255, 0))
     picture.putpixel((3, 1), (0, 0, 0, 255))
     picture.save(light)
-    dark = np.asarray(Image.open(lossnav_dark.dark_copy(light)))
+    dark = np.asarray(Image.open(lossnav_dark.dark_copy(light)).convert("RGB"))
     assert tuple(dark[0, 0]) == lossnav_dark.GROUND  # what is transparent lies on white
     assert tuple(dark[1, 3]) == lossnav_dark.INK
