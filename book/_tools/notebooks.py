@@ -32,6 +32,7 @@ import jupytext
 import nbformat
 import pictures
 import plain
+from forked import fork_kernels
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 from paths import BOOK, BUILD, EXPLORE, ROOT, TEXTS, digest, pages, sources, write_atomically
@@ -106,7 +107,8 @@ def stable_id(cell: Notebook, seen: dict[str, int]) -> str:
 def execute(notebook: Notebook) -> None:
     """Run all cells in place, in the notebook's own folder, and tidy what they leave.
 
-    What the kernel says of itself goes to _build/kernels.log.
+    What the kernel says of itself goes to _build/kernels.log. On Linux it is forked from a process that has imported
+    what chapters do, and nothing else.
 
     Raises:
         nbclient.exceptions.CellExecutionError: a cell failed; its message has the cell and the traceback.
@@ -123,6 +125,7 @@ def execute(notebook: Notebook) -> None:
         resources={"metadata": {"path": str(BOOK)}},
     )
     BUILD.mkdir(exist_ok=True)
+    fork_kernels()
     with KERNELS_LOG.open("a", encoding="utf-8") as log:
         client.execute(stderr=log)
     tidy(notebook)
