@@ -10,8 +10,8 @@ import socket
 import subprocess
 from pathlib import Path
 
-from forked import PATIENCE as PATIENCE
-from forked import Running, preload
+from forks import PATIENCE as PATIENCE
+from forks import Running, preload
 
 COMMAND = "import sys\nfrom lossnav.cli import main\nsys.exit(main())"
 

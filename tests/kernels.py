@@ -9,7 +9,7 @@ import os
 import tempfile
 from pathlib import Path
 
-import forked
+import forks
 import pytest
 
 
@@ -23,4 +23,4 @@ def pytest_configure(config: pytest.Config) -> None:
         (profile / "ipython_kernel_config.py").write_text(f"c.InlineBackend.print_figure_kwargs = {small}\n")
         os.environ["IPYTHONDIR"] = folder.name
         config.add_cleanup(folder.cleanup)
-    forked.fork_kernels()
+    forks.fork_kernels()

@@ -32,7 +32,7 @@ import jupytext
 import nbformat
 import pictures
 import plain
-from forked import fork_kernels
+from forks import fork_kernels
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 from paths import BOOK, BUILD, EXPLORE, ROOT, TEXTS, digest, pages, sources, write_atomically

@@ -18,8 +18,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
-from jupyter_client.provisioning import local_provisioner
-
 PATIENCE = 900.0  # seconds: a machine may be busy with other things, and nothing here is about time
 FORKS = sys.platform == "linux"  # elsewhere what is imported may not bear it
 CHAPTERS_IMPORT = [
@@ -129,6 +127,8 @@ class Kernel(Running):
 
 def fork_kernels() -> None:
     """Let all kernels that this process starts be forked from one that has imported what chapters do."""
+    from jupyter_client.provisioning import local_provisioner  # each process that is forked imports this file
+
     if FORKS:
         preload(CHAPTERS_IMPORT)
         local_provisioner.launch_kernel = Kernel  # type: ignore[assignment]
