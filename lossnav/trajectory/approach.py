@@ -17,6 +17,7 @@ import math
 from dataclasses import replace
 
 import numpy as np
+import scipy.integrate
 
 from lossnav._checks import Array
 from lossnav.problem.drifts import Linear
@@ -131,6 +132,18 @@ def straight(problem: Transcription, start: Array, place: Array) -> list[Array]:
     ways = start + np.minimum(t / arrivals[:, None, None], 1.0) * (place - start)
     costs = np.nan_to_num(problem.action(problem.admitted(ways)), nan=math.inf)
     return [ways[i] for i in sorted({0, int(np.argmin(costs))})]
+
+
+def downhill(problem: Transcription, start: Array) -> Array:
+    """Return the gradient flow from a place at the nodes, shape (N+1, D), as far as it goes."""
+    objective, loss = problem.objective, problem.loss
+
+    def velocity(t: float, place: Array) -> Array:
+        pull: Array = np.linalg.solve(objective.metric_at(place), loss.at(t).gradient(place))
+        return -objective.eta * objective.k / objective.gamma * pull
+
+    flow = scipy.integrate.solve_ivp(velocity, (0.0, problem.horizon), start, method="LSODA", t_eval=problem.times)
+    return on(flow.t, flow.y.T, problem.times)
 
 
 def settle(problem: Transcription, minimum: newton.Minimum) -> tuple[Transcription, newton.Minimum]:

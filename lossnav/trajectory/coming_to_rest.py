@@ -282,8 +282,15 @@ class ToRests:
         coarse = self._begun(end)
         if self._too_coarse(coarse):
             return self._unresolved(coarse)
-        probe = newton.minimise(coarse, end.follow(self.theta0, np.maximum(coarse.times - self.settled, 0.0)))
-        return self._arriving(coarse, probe, end, ends)
+        lawful = end.follow(self.theta0, np.maximum(coarse.times - self.settled, 0.0))
+        return self._arriving(coarse, self._from(lawful, coarse), end, ends)
+
+    def _from(self, start: Array, problem: Transcription) -> newton.Minimum:
+        """Look for an extremal from a path; if that leads nowhere under a strong discount, from the gradient flow."""
+        found = newton.minimise(problem, start)
+        if problem.halfway and not found.converged:
+            found = newton.minimise(problem, approach.downhill(problem, self.theta0))
+        return found
 
     def _other_ways(
         self, end: LocalValue, ends: list[LocalValue], places: list[Array], before: list[Stretch], known: _Probe,
@@ -348,9 +355,14 @@ class ToRests:
         return Transcription(self.objective, self.loss, span, steps, terminal=end, level=level)
 
     def _too_coarse(self, coarse: Transcription) -> bool:
-        """Return whether the largest mesh says nothing: of the law of the end, or because its steps are too long."""
+        """Return whether the largest mesh says nothing: of the law of the end, or because its steps are too long.
+
+        So it is where rates are to the discount what has no square among floating-point numbers.
+        """
         if self.cut is not None or coarse.terminal is None or coarse.terminal.growth >= 0:
             return False
+        if -coarse.terminal.growth < math.sqrt(np.finfo(float).tiny) * self.objective.gamma:
+            return True
         most = most_steps(self.loss.dim)
         wanted = approach.wanted(self.objective, self.loss, coarse.horizon, coarse.terminal)
         return coarse.overstretched(most) or wanted > most
@@ -387,7 +399,7 @@ class ToRests:
             if self._too_coarse(coarse):
                 return self._unresolved(coarse)
             start = _waiting(old, probe, coarse.times) if waits else end.follow(self.theta0, coarse.times)
-            probe = newton.minimise(coarse, start)
+            probe = self._from(start, coarse)
             lengthened = True
 
     def _onto_saddle(self, saddle: LocalValue) -> Trajectory:

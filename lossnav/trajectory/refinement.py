@@ -46,7 +46,7 @@ def refine(problem: Transcription, minimum: newton.Minimum, settings: Settings) 
         coarse = replace(coarse, steps=coarse.steps // 2)
         found = newton.minimise(coarse, found.path[::2], found.curvature[::2])
         grids += [nodes_of(coarse, found)] * found.converged
-    limit = grids[0] if len(grids) == 1 else _every_second(grids[0]).beyond(grids[1], 2)
+    limit = grids[0] if len(grids) == 1 else _every_second(grids[0]).beyond(grids[1], problem.order)
     if len(grids) < 3:
         return trajectory_of(problem, minimum, limit)
     # What grids change falls as a geometric series at least, or else says nothing of what is still to come.
@@ -66,25 +66,28 @@ def _romberg(problem: Transcription, minimum: newton.Minimum, settings: Settings
 
     The scheme's error is a series in Δt². Two grids remove its first term; what a third then changes, divided by 15, is
     the error that is left, if three grids in a row differ as Δt² says; else it counts whole. It is removed, too.
+    (While a scheme is of first order: a series in Δt, divided by 3.)
     """
     dim, rtol = minimum.path.shape[1], settings.rtol
     lenient = rtol / max(rtol, settings.blur)
     coarse = older = nodes_of(problem, minimum)
     before: Nodes | None = None
     size = math.inf
-    good, last = minimum.converged, math.inf
+    good, last, order = minimum.converged, math.inf, problem.order
     while True:
         finer = replace(problem, steps=2 * problem.steps)
         # Twice as many steps, from the path to which the last two grids point.
-        path = coarse.path if before is None else coarse.path + double(coarse.path[::2] - before.path) / 4
+        path = coarse.path if before is None else coarse.path + double(coarse.path[::2] - before.path) / 2**order
         budget.stage(f"{finer.steps:,} steps")
         next_minimum = newton.minimise(finer, double(path), double(minimum.curvature) if minimum.converged else None)
         if budget.spent() and not next_minimum.converged:
             return trajectory_of(problem, minimum, coarse)
         fine = nodes_of(finer, next_minimum)
-        # What Δt → 0 gives: without the error of second order.
-        limit = _every_second(fine).beyond(coarse, 2)
         shift = float(np.max(np.abs(fine.path[::2] - coarse.path)))
+        ratio = size / max(shift, 1e-300)
+        order = 1 if problem.order == 1 and ratio < 2**1.5 else 2
+        # What Δt → 0 gives: without the first term of the series.
+        limit = _every_second(fine).beyond(coarse, order)
         if before is None:
             change, error = math.inf, math.nan
         else:
@@ -94,10 +97,11 @@ def _romberg(problem: Transcription, minimum: newton.Minimum, settings: Settings
                 jump / _size(problem, limit),
                 lenient * float(np.max(np.abs(limit.path[::2] - older.path) / newton.sizes(older.path, rtol))),
             )
-            series = 3.3 < size / max(shift, 1e-300) < 4.8
-            change, error = (change / 15, jump / 15) if series else (change, jump)
+            series = 0.825 < ratio / 2**order < 1.2
+            left = 2 ** (2 * order) - 1 if series else 1
+            change, error = change / left, jump / left
             if change <= rtol and series:
-                correction = _every_second(limit).beyond(older, 4)
+                correction = _every_second(limit).beyond(older, 2 * order)
                 smooth = limit.map(lambda part, better: part + double(better - part[::2]), correction)
                 limit = replace(smooth, action=correction.action)
         lost = before is not None and not (good and next_minimum.converged)

@@ -21,10 +21,12 @@ that of implicit Euler steps of the gradient flow, of first order.
    + u^2L(\theta_{n+1})\bigr]\,dt ,
 
 half of what the loss bends along the straight line. All of it makes explicit Euler steps of the gradient flow where
-γΔt is large, nothing implicit ones, and half the midpoint rule; so does G where it is taken, from the middle at γΔt = 0
-to a third of the way. Paths are then of second order whatever γΔt is, with errors of size r²Δt². Where the loss jumps
-in time there is to be a node: α has what comes after it, β what was before. Derivatives are divided by w_n, so that
-nothing underflows.
+γΔt is large, nothing implicit ones, and half the midpoint rule. Paths are then of second order whatever γΔt is, with
+errors of size r²Δt². So they are under a G(θ) of one coordinate, as it is taken a third of the way there, and half of
+it at γΔt = 0. Of more coordinates they are of first order where γΔt is large: to move a node changes G, too, by
+½·∂_iG_jk v_j v_k where a flow has the change of G along it, v_l ∂_lG_ij v_j, and no place of G makes the two equal.
+Where the loss jumps in time there is to be a node: α has what comes after it, β what was before. Derivatives are
+divided by w_n, so that nothing underflows.
 """
 
 from __future__ import annotations
@@ -79,6 +81,11 @@ class Transcription:
     def dt(self) -> Array:
         """Lengths of the intervals, shape (N, 1), as of all that belongs to an interval."""
         return np.diff(self.times)[:, None]
+
+    @property
+    def order(self) -> int:
+        """The power of Δt with which errors of the path fall where γΔt is large; elsewhere it is 2."""
+        return 1 if self.halfway and self.objective.curved and self.loss.dim > 1 else 2
 
     @property
     def fixed(self) -> bool:

@@ -95,6 +95,18 @@ def test_overdamped_paths_answer_or_refuse(name, wells, monkeypatch):
             np.testing.assert_allclose(means[:, 0], rest + (mean - rest) * offset, rtol=1e-6, atol=1e-9)
 
 
+@pytest.mark.parametrize("eta", [1e-6, 1e-100])
+def test_under_a_strong_discount_plans_are_overdamped_paths(eta):
+    """To within ηk·h/γ²; a metric that differs across the way took a million steps, and did not converge."""
+    problem = un.Problem(eta=eta, gamma=0.5, entropy=0.8, prior_variance=3.0)
+    loss, times = ln.losses.Quadratic([[2.0]], minimum=[0.3]), np.array([0.1, 0.5, 2.0]) / eta / 4
+    path = un.plan(problem, loss, [0.5], [0.2])
+    means, spread = un.overdamped_path(problem, loss, [0.5], [0.2], times)
+    np.testing.assert_allclose(path.mean(times), means, rtol=max(eta, 1e-8))
+    np.testing.assert_allclose(path.variance(times), spread, rtol=max(eta, 1e-8))
+    assert path.converged and len(path.times) <= 16385
+
+
 def test_a_fast_start_that_calms_down_is_integrated():
     loss = un.average(ln.losses.Quadratic([[2.0]], minimum=[0.3]))
     _, spread = un.overdamped_path(un.Problem(gamma=2.0, entropy=0.8), loss, [0.5], [1e9], [0.5, 2.0])
