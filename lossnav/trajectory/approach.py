@@ -17,7 +17,7 @@ import math
 from dataclasses import replace
 
 import numpy as np
-import scipy.integrate
+import scipy
 
 from lossnav._checks import Array
 from lossnav.problem.drifts import Linear
