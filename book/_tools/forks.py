@@ -58,6 +58,8 @@ class Running:
     ):
         self._folder = Path(tempfile.mkdtemp(prefix="forked-"))
         self._streams = [self._folder / "out", complaints or self._folder / "err"]
+        for stream in self._streams:
+            stream.touch()
         self.args = [str(word) for word in words]
         surroundings = {**os.environ, **(environment or {})}
         self._process = _CONTEXT.Process(
@@ -86,7 +88,7 @@ class Running:
             self._process.kill()
             self._process.join()
             raise AssertionError(f"it did not end: {self.args}")
-        said = [stream.read_text(errors="replace") if stream.exists() else "" for stream in self._streams]
+        said = [stream.read_text(errors="replace") for stream in self._streams]
         shutil.rmtree(self._folder)
         return subprocess.CompletedProcess(self.args, self._process.exitcode, *said)
 
@@ -97,7 +99,7 @@ def _play(code: str, words: list[str], cwd: str, environment: dict[str, str], st
     os.environ.update(environment)
     os.chdir(cwd)
     for number, path in enumerate(streams, 1):
-        opened = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+        opened = os.open(path, os.O_WRONLY | os.O_APPEND)
         os.dup2(opened, number)
         os.close(opened)
     sys.stdout, sys.stderr = (open(number, "w", closefd=False, encoding="utf-8") for number in (1, 2))  # noqa: SIM115

@@ -288,7 +288,7 @@ class ToRests:
     def _from(self, start: Array, problem: Transcription) -> newton.Minimum:
         """Look for an extremal from a path; if that leads nowhere under a strong discount, from the gradient flow."""
         found = newton.minimise(problem, start)
-        if problem.halfway and not found.converged:
+        if problem.halfway and not (found.converged or budget.spent()):
             found = newton.minimise(problem, approach.downhill(problem, self.theta0))
         return found
 

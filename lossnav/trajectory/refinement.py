@@ -85,7 +85,7 @@ def _romberg(problem: Transcription, minimum: newton.Minimum, settings: Settings
         fine = nodes_of(finer, next_minimum)
         shift = float(np.max(np.abs(fine.path[::2] - coarse.path)))
         ratio = size / max(shift, 1e-300)
-        order = 1 if problem.order == 1 and ratio < 2**1.5 else 2
+        order = problem.order if before is None or ratio < 2**1.5 else 2
         # What Δt → 0 gives: without the first term of the series.
         limit = _every_second(fine).beyond(coarse, order)
         if before is None:

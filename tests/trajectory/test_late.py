@@ -134,12 +134,11 @@ def test_a_valley_is_one_place_in_the_count_of_what_is_unseen(price):
 
         return ln.losses.Function(height, dim=2)
 
-    one, start = loss(15.0, 0.3, (2.0, 2.0)), np.array([2.5, 2.4])
-    assert stationary.search(ln.Objective(gamma=0.5, price=price), one, start).unseen == 0
-    if price is None:
-        path, dated = (ln.solve(ln.Objective(gamma=0.5, horizon=horizon), one, start) for horizon in (math.inf, 30.0))
-        after = 2 * math.exp(-15.0) * float(one.value(path.asymptote))
-        assert path.unseen == 0 and path.action == pytest.approx(dated.action + after, rel=1e-8)
+    one, start = loss(15.0, 0.3, (2.0, 2.0)), [2.5, 2.4]
+    path = ln.solve(ln.Objective(gamma=0.5, price=price), one, start)
+    dated = ln.solve(ln.Objective(gamma=0.5, price=price, horizon=30.0), one, start)
+    after = 2 * math.exp(-15.0) * float(one.value(path.asymptote))
+    assert path.unseen == 0 and path.action == pytest.approx(dated.action + after, rel=1e-8)
     # Of many narrow wells some are met by one descent alone.
     many = loss(60.0, 0.1, *np.random.default_rng(1).uniform(-4, 4, (100, 2)))
     assert 0 < stationary.search(ln.Objective(gamma=0.5), many, np.array(start)).unseen < stationary.MOST_UNSEEN
