@@ -119,8 +119,11 @@ class Kernel(Running):
         complaints = None if stderr is None else Path(stderr.name)
         connection = command[command.index("-f") :]
         super().__init__(KERNEL, *connection, cwd=Path(cwd), environment=env, complaints=complaints)
-        while os.getpgid(self.pid) != self.pid:
-            time.sleep(0.01)
+        try:
+            while os.getpgid(self.pid) != self.pid:
+                time.sleep(0.01)
+        except ProcessLookupError:
+            raise RuntimeError(f"a kernel ended before it began: {self.wait().stderr}") from None
 
     def send_signal(self, number: int) -> None:
         """Send it a signal."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import build
+import forks
 import nbformat
 import notebooks
 import pytest
@@ -29,3 +31,10 @@ def test_a_notebook_that_fails_is_told_in_full_and_not_kept(
     assert "broken FAILED" in output.err and CELLS["broken"] in output.err and "a square has no such side" in output.err
     assert "IPKernelApp" not in output.out + output.err
     assert list(build.pending(tmp_path / "cache")) == ["broken"]
+
+
+@pytest.mark.skipif(not forks.FORKS, reason="kernels are forked under Linux")
+def test_a_kernel_that_does_not_begin_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(forks, "KERNEL", "raise SystemExit('nothing to compute with')")
+    with pytest.raises(RuntimeError, match="ended before it began: nothing to compute with"):
+        forks.Kernel(["-f", "connection.json"], cwd=str(tmp_path), env=dict(os.environ))
