@@ -17,12 +17,13 @@ _SIDES = {  # shift, and alignment of the text
 def half_plane(*, ways, stops=(0.0, 0.25, 0.5, 0.75, 1.0)):
     """Draw ways between two normal distributions: as curves of (mean, spread), and the first as densities."""
     figure, (plane, bells) = plt.subplots(1, 2, figsize=(5.8, 3.1))
+    highest = max(max(way["spread"]) for way in ways.values())
     for number, (text, way) in enumerate(ways.items()):
         rule, mean, spread = way["rule"], way["mean"], way["spread"]
         plane.plot(mean, spread, **line(rule, lw=2.2))
         middle = len(mean) // 2
         above = number == 0
-        lift = 0.04 * max(spread) * (1 if above else -1)
+        lift = 0.04 * highest * (1 if above else -1)
         side = "bottom" if above else "top"
         label(plane, mean[middle], spread[middle] + lift, text, rule, ha="center", va=side)
         plane.plot([mean[0], mean[-1]], [spread[0], spread[-1]], "o", color=COLOURS["ink"], ms=6, zorder=5)
@@ -36,7 +37,7 @@ def half_plane(*, ways, stops=(0.0, 0.25, 0.5, 0.75, 1.0)):
         colour = COLOURS["ink"] if end else COLOURS[rule]
         bells.plot(x, density, color=colour, lw=2.0 if end else 1.6, ls="-" if end else _DASHES[1])
         plane.plot(mean[here], spread[here], "o", ms=5 if not end else 6, color=colour, mec="white", zorder=6)
-    top = max(1.25 * max(spread), 1.15 * max(max(way["spread"]) for way in ways.values()))
+    top = max(1.25 * max(spread), 1.15 * highest)
     plane.set(xlabel=r"mean $\mu$", ylabel=r"standard deviation $\sqrt{v}$", ylim=(0, top))
     plane.margins(x=0.12)
     bells.set(xlabel=r"weight $\theta$", ylabel="density", ylim=(0, None), xlim=(x[0], x[-1]))

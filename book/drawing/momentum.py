@@ -297,7 +297,7 @@ def regime_map(*, discounting, stretch, errors, tolerance=0.1):
         ax.contourf(x, y, error, levels=[0.0, tolerance], colors=[to_rgba(COLOURS[rule], 0.22)])
         ax.contour(x, y, error, levels=[tolerance], colors=[COLOURS[rule]], linewidths=1.8)
         ax.contour(x, y, error, levels=[tolerance / 10], colors=[COLOURS[rule]], linewidths=1.0, linestyles=":")
-        rows, columns = np.nonzero(error < tolerance)
+        rows, columns = np.nonzero(error < tolerance / 10)
         across, up = np.exp(np.log(x[columns]).mean()), np.exp(np.log(y[rows]).mean())
         label(ax, float(across), float(up), region["label"], rule, ha="center", va="center")
     ax.axhline(1.0, color=COLOURS["quiet"], lw=0.8, ls=":")
