@@ -173,7 +173,8 @@ def modes(
         ax.text(
             0.97 if high else 0.03, 0.03, words, transform=ax.transAxes, ha="right" if high else "left", fontsize=10
         )
-        ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        for axis in (ax.xaxis, ax.yaxis):
+            axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
         ax.xaxis.set_major_formatter("{x:g}")
         ax.minorticks_off()
     axes[0].set_ylabel(r"Var$\,(q_l\cdot\theta)$")

@@ -178,8 +178,11 @@ def _paths(ax, paths, rules):
 
 
 def _over_time(ax, times, lines, rules, name):
-    """Draw lines over time, each with its name at its end."""
+    """Draw lines over time, each with its name above its end."""
+    late = np.asarray(times) >= 0.6 * times[-1]
+    lift = 0.02 * np.ptp([*lines.values()])
     for text, values in lines.items():
         ax.plot(times, values, **line(rules[text], lw=2.0, linestyle="-"))
-        label(ax, 0.98 * times[-1], values[-1], text, rules[text], ha="right", va="bottom")
+        label(ax, 0.98 * times[-1], np.max(values[late]) + lift, text, rules[text], ha="right", va="bottom")
+    ax.margins(y=0.1)
     ax.set(xlabel="time", ylabel=name)
