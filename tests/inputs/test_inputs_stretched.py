@@ -27,6 +27,7 @@ SAID = {  # who says that a NaN may come back, and when
 }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_extreme_arguments_are_answered_or_refused():
     failures = []
     for name, arguments in calls(RECIPES, COUNT, SEED):

@@ -215,11 +215,13 @@ def meets(place: torch.device) -> None:
         advance(model, advance_is_refused, range(1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["foreach", "one by one"])
 def test_every_optimizer_steps_there_and_reads_nothing_back(second_device, way):
     second_device(steps, way)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "check", [states, members, streams, watches, analyses, default_of_matrices], ids=lambda check: check.__name__
 )

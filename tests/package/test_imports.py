@@ -31,6 +31,7 @@ for name in sys.argv[1:]:
 """
 
 
+@pytest.mark.slow
 def test_rooms_load_nothing_before_it_is_used():
     names = [f"lossnav.{name}" for room, _ in ROOMS for name in room.split()]
     done = subprocess.run([sys.executable, "-c", CODE, *names], capture_output=True, text=True)

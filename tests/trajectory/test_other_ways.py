@@ -42,6 +42,7 @@ def best_of_random_ways(objective, loss, start, seed, count=24):
     return best.action + math.exp(-objective.gamma * span) * held
 
 
+@pytest.mark.slow
 def test_a_bowl_behind_three_hills():
     """Through the middle it costs 10.82, and is a minimum; round the side 9.545."""
     loss = landscapes.hills(10.0, 0.405, [(-2, 0.1), (-2, -1), (-2, -2.1)])

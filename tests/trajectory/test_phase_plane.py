@@ -13,6 +13,7 @@ SECTION = ln.losses.Section(ln.losses.DoubleWell())
 LOW, BARRIER, HIGH = SECTION.stationary_points()[:, 0]
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=25)
 @given(gamma=st.floats(0.05, 2.0), start=st.floats(0.2, 1.9))
 def test_feedback_against_the_action_solver(gamma, start):

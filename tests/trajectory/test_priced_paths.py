@@ -91,6 +91,7 @@ def test_acceleration_with_a_deadline_is_what_pontryagins_equations_say(name):
     assert np.log2(errors[0] / errors[2]) / 2 > 3.5  # of second order, and extrapolated once
 
 
+@pytest.mark.slow
 def test_acceleration_comes_to_rest_by_the_law_of_the_bowl_there():
     """Without a deadline: a late one changes nothing, a metric goes through, and γ = 0 has the lower of two wells."""
     objective = ln.Objective(gamma=0.5, price=P.Acceleration(0.3, 0.6))

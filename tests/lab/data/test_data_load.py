@@ -27,6 +27,7 @@ def write(folder: Path, files: dict[str, bytes]) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_a_clone_has_its_data_without_a_network_and_a_cache(tmp_path):
     """Nothing beside the repository is read: what git knows of the package and the data, in a folder of its own."""
     listed = subprocess.run(

@@ -22,6 +22,7 @@ def each_gradient(model, data):
     return torch.stack(rows).numpy()
 
 
+@pytest.mark.slow
 def test_a_basin_is_what_single_gradients_say():
     model, data = network(), examples()
     centre = parameters_to_vector(model.parameters()).detach()
