@@ -8,6 +8,7 @@ import math
 import numpy as np
 import pytest
 import scipy.integrate
+import sympy
 
 import lossnav as ln
 from lossnav.trajectory import stationary
@@ -127,12 +128,11 @@ def test_at_gamma_0_a_minimum_below_the_valley_counts_alone():
 def test_a_valley_is_one_place_in_the_count_of_what_is_unseen(price):
     """No two descents end at one place of a ring; beside it is a well, in which a path from above both may rest."""
 
-    def loss(depth, width, *centres):
-        def height(x):
-            wells = np.exp(-((x[..., None, :] - np.array(centres)) ** 2).sum(-1) / (2 * width**2)).sum(-1)
-            return ((x**2).sum(-1) - 1) ** 2 / 4 - depth * wells
+    x, y = sympy.symbols("x y")
 
-        return ln.losses.Function(height, dim=2)
+    def loss(depth, width, *centres):
+        wells = sum(sympy.exp(-((x - a) ** 2 + (y - b) ** 2) / (2 * width**2)) for a, b in centres)
+        return ln.losses.Function((x**2 + y**2 - 1) ** 2 / 4 - depth * wells)
 
     one, start = loss(15.0, 0.3, (2.0, 2.0)), [2.5, 2.4]
     path = ln.solve(ln.Objective(gamma=0.5, price=price), one, start)
@@ -140,7 +140,7 @@ def test_a_valley_is_one_place_in_the_count_of_what_is_unseen(price):
     after = 2 * math.exp(-15.0) * float(one.value(path.asymptote))
     assert path.unseen == 0 and path.action == pytest.approx(dated.action + after, rel=1e-8)
     # Of many narrow wells some are met by one descent alone.
-    many = loss(60.0, 0.1, *np.random.default_rng(1).uniform(-4, 4, (100, 2)))
+    many = loss(60.0, 0.1, *np.random.default_rng(1).uniform(-4, 4, (100, 2)).tolist())
     assert 0 < stationary.search(ln.Objective(gamma=0.5), many, np.array(start)).unseen < stationary.MOST_UNSEEN
 
 

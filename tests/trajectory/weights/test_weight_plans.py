@@ -8,6 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import scipy.integrate
+import sympy
 
 import lossnav as ln
 from lossnav import uncertainty as un
@@ -97,7 +98,8 @@ def test_of_two_wells_the_plan_chooses_the_cheaper() -> None:
 
 def test_a_well_that_one_of_a_few_descents_found_is_no_reason_to_refuse() -> None:
     """Of the loss's own starts one alone gets to the lower well; with a deadline at 400 J is 32.05236620."""
-    wells = ln.losses.Function(lambda x: 31.4459 * (x[..., 0] ** 2 - 1) ** 2 / 4 + 0.1 * x[..., 0], dim=1)
+    x = sympy.Symbol("x")
+    wells = ln.losses.Function(31.4459 * (x**2 - 1) ** 2 / 4 + 0.1 * x)
     path = un.plan(un.Problem(gamma=0.05, entropy=0.0814), wells, [2.094], [0.6562])
     assert path.action == pytest.approx(32.05236620, rel=1e-8)
 
