@@ -116,16 +116,25 @@ class Layer(NamedTuple):
         return ((left * after[:, None, :]) @ right).reshape(len(t), -1)
 
     def ridge(self, x: Array, curvature: Array) -> Array:
-        """Return the velocity that lowers the largest h|x|, and keeps equal what is equal: shape (..., D), for "l1"."""
-        size = curvature * np.abs(x)
-        top = (size > 0) & (size >= size.max(axis=-1, keepdims=True) * (1 - 1e-9))
-        share = top / curvature
-        return -self.number * np.sign(x) * share / np.maximum(share.sum(axis=-1, keepdims=True), np.finfo(float).tiny)
+        """Return the velocity that lowers the largest h|x|, and keeps equal what is equal: shape (..., D), for "l1".
+
+        For "nuclear" these are the singular values, all of one curvature.
+        """
+        if self.name == "l1":
+            return -self.number * np.sign(x) * _shares(curvature * np.abs(x), curvature)
+        down = _turned(lambda values: _shares(values, np.ones_like(values)))
+        return -self.number * down(x.reshape(*x.shape[:-1], *(self.shape or ()))).reshape(x.shape)
 
 
 def shrunk(x: Array, edge: Any) -> Array:
     """Return sign(x)·max(|x| − edge, 0)."""
     return np.sign(x) * np.maximum(np.abs(x) - edge, 0.0)
+
+
+def _shares(size: Array, curvature: Array) -> Array:
+    """Return how fast each |x| falls, together at speed 1, while the largest h|x|, shape (..., D), stay equal."""
+    share = ((size > 0) & (size >= size.max(axis=-1, keepdims=True) * (1 - 1e-9))) / curvature
+    return share / np.maximum(share.sum(axis=-1, keepdims=True), np.finfo(float).tiny)
 
 
 def _ridge(size: Array, reach: Array, curvature: Array) -> Array:

@@ -650,7 +650,7 @@ class Norm(Price):
     def pace(self, x: Array, bowl: Bowl) -> Array:
         velocity = self.velocity(-bowl.curvature * x)
         for layer in self.layers:
-            if layer.name == "l1":
+            if layer.name in ("l1", "nuclear"):
                 velocity[..., layer.part] = layer.ridge(x[..., layer.part], bowl.curvature[layer.part])
         return velocity
 

@@ -619,6 +619,18 @@ def test_under_a_spectral_limit_muons_step_is_exact():
     np.testing.assert_allclose(near.reshape(4, 3), -1e-3 * left @ right, atol=1e-12)
 
 
+def test_under_a_nuclear_limit_equal_singular_values_fall_together():
+    """W17(c): the velocity is the slope of the path, also where rounding tells equal singular values apart."""
+    X = np.random.default_rng(11).normal(size=(2, 3))
+    price = P.Norm([(slice(None), "nuclear", (2, 3))], limit=0.5)
+    path = ln.solve(
+        ln.Objective(gamma=0.5, price=price), ln.losses.Quadratic(np.eye(6), minimum=np.zeros(6)), X.ravel()
+    )
+    t = np.linspace(0.013, 8, 60)
+    assert np.any(np.ptp(np.linalg.svd(path(t).reshape(-1, 2, 3), compute_uv=False), axis=1) < 1e-9)
+    np.testing.assert_allclose(path.velocity(t), (path(t + 1e-6) - path(t - 1e-6)) / 2e-6, atol=1e-8)
+
+
 def test_a_toll_leaves_small_gradients_alone():
     """W18 by direct minimisation: V = 1.529756 and 1.214428, the path, and the dead zone λγ/k."""
     for h, gamma, lam, eta, k, wanted in ((1.0, 0.5, 0.6, 1.0, 1.0, 1.529756), (3.0, 1.2, 0.4, 2.0, 0.7, 1.214428)):
