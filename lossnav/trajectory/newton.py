@@ -56,14 +56,15 @@ def minimise(
     Args:
         problem: the discretised objective.
         path: start, shape (N+1, D).
-        curvature: ∇²L along it, shape (N+1, D, D), if it is known nearly: as from a coarser grid, whose path no easier
-            problem needs to lead here. It is kept as long as each step is at most a tenth of the one before; what it
-            changes in the certificate is less than the grid's own error.
+        curvature: ∇²L along it, shape (N+1, D, D), if it is known nearly: as from a coarser grid. Easier problems lead
+            on from there only where a limit may hold a path: how near to it, no other grid says. It is kept as long as
+            each step is at most a tenth of the one before; what it changes in the certificate is less than the grid's
+            own error.
         tolerance: on the largest component of a Newton step, relative to how far the path goes (``sizes``).
         limit: most Newton steps.
     """
     paths = np.asarray(path)[None]
-    paths = _led(problem, paths, limit) if curvature is None else problem.admitted(paths)
+    paths = _led(problem, paths, limit) if curvature is None or problem.walled else paths
     return _Walk(problem, paths, tolerance, curvature).minima(limit)[0]
 
 
@@ -234,9 +235,7 @@ class _Walk:
             for b, action in zip(tried, trial_actions, strict=True):
                 if live[b].accepts(action, problem.blur) and leaps[b] <= self.leap:
                     actions[b] = action
-                elif (
-                    lengths[b] < max(self.tolerance, min(_NO_BETTER, live[b].length)) or live[b].damping > _MOST_DAMPING
-                ):
+                elif live[b].damping > _MOST_DAMPING or (live[b].reach == 1.0 and lengths[b] < self._least(live[b])):
                     stuck[b] = True
                 else:
                     live[b].stiffen()
@@ -246,6 +245,10 @@ class _Walk:
             if stuck[b]:
                 trial[b] = self.path[b]
         return trial, actions, lengths, stuck
+
+    def _least(self, progress: _Progress) -> float:
+        """Return the length below which a step that is refused is rounding; beside a wall short ones count, too."""
+        return self.tolerance if self.problem.walled else max(self.tolerance, min(_NO_BETTER, progress.length))
 
     def _newton(self, system: _System, b: int) -> Array:
         """Return Newton's step of one path, damped until the Hessian is positive definite; NaN if it never is."""

@@ -55,16 +55,29 @@ class Priced(Transcription):
             softer = replace(price, softness=factor * price.softness)
             yield replace(self, objective=replace(self.objective, price=softer))
 
+    @property
+    def walled(self) -> bool:
+        """Whether there is a limit of speed."""
+        return self._price.price.cap is not None
+
     def admitted(self, paths: Array) -> Array:
-        """Return paths within a limit of speed, drawn towards the straight line that is."""
+        """Return paths within a limit of speed: later on the same course, or drawn to the straight line to an end."""
         cap = self._price.price.cap
-        if cap is None:
+        if not self.walled:
             return paths
+        if self.endpoint is None:
+            lasting = np.max(np.abs(np.diff(paths, axis=-2)) / (_WITHIN * cap), axis=-1)
+            arrivals = np.cumsum(np.maximum(lasting, self.dt[:, 0]), axis=-1)
+            slowed = np.empty_like(paths)
+            for index in np.ndindex(paths.shape[:-2]):
+                knots = np.append(0.0, arrivals[index])
+                slowed[index] = np.transpose([np.interp(self.times, knots, column) for column in paths[index].T])
+            return slowed
         start = paths[..., :1, :]
-        line = np.zeros(self.loss.dim) if self.endpoint is None else (self.endpoint - start) / self.horizon
-        beside = np.abs(self.slips(paths) - line)
-        room = _WITHIN * (cap - np.abs(line))
-        share = np.min(room / np.maximum(beside, room), axis=(-2, -1), keepdims=True)
+        line = (self.endpoint - start) / self.horizon
+        beside = self.slips(paths) - line
+        room = _WITHIN * (cap - np.where(beside > 0, line, -line))
+        share = np.min(room / np.maximum(np.abs(beside), room), axis=(-2, -1), keepdims=True)
         straight = start + self.times[:, None] * line
         return straight + share * (paths - straight)
 

@@ -314,6 +314,11 @@ class Transcription:
         """Yield problems that lead up to this one, each near the one before: none is needed."""
         yield from ()
 
+    @property
+    def walled(self) -> bool:
+        """Whether a limit holds paths: how near to it they are may be small, and no rounding."""
+        return False
+
     def admitted(self, paths: Array) -> Array:
         """Return paths of finite J in the place of those from which a search is to begin: these."""
         return paths

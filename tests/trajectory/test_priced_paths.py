@@ -178,6 +178,26 @@ def test_in_a_box_an_infinite_time_is_a_late_deadline():
     np.testing.assert_allclose(numerical(t), exact(t), atol=4e-5)  # the barrier slows it by so much
 
 
+@pytest.mark.parametrize("price", [P.Box(0.5), P.Norm("linf", limit=0.5), P.Box(0.5, 5.0)])
+@pytest.mark.parametrize("T", [3.0, 3.5, 3.7])
+def test_a_place_that_is_out_of_reach_is_gone_towards_at_full_speed(price, T):
+    """From .9 the deep well at -1.06 is farther than T/2; who goes down to the near one at .93 pays 6.3 to 6.6."""
+    loss = ln.losses.Function((X**2 - 1) ** 2 + X / 2)
+    path = ln.solve(ln.Objective(price=price, horizon=T, terminal=10.0), loss, [0.9])
+    times = np.linspace(0, T, 20001)
+    running = np.trapezoid(loss.value(0.9 - 0.5 * times[:, None]), times) + price.value([-0.5]) * T
+    full = running + 10 * loss.value([0.9 - 0.5 * T])
+    assert path.converged and full - 1e-5 < path.action < full + 1e-7
+
+
+def test_a_fixed_end_near_the_reach_of_a_limit():
+    """Down to 0 at full speed, a rest there, and at full speed to the end: ∫x²/2 is x³/6 of each way."""
+    bowl = ln.losses.Quadratic([[1.0]], minimum=[0.0])
+    for T, end in ((1.9, 0.4), (3.0, 0.9), (1.3, 0.2)):
+        path = ln.solve(ln.Objective(price=P.Box(1.0)), bowl, [1.0], horizon=T, endpoint=[end])
+        assert path.action == pytest.approx((1 + end**3) / 6, rel=1e-5)
+
+
 def test_layers_of_euclidean_norms_are_a_metric():
     price = P.Norm([(slice(0, 1), "l2"), (slice(1, 2), "l2")], eta=[0.5, 2.0])
     for more in ({"horizon": 3.0}, {}):
