@@ -42,7 +42,7 @@ class Objective:
         drift: f: None is zero; one of ``lossnav.drifts``; or a callable f(θ), which becomes a ``drifts.Function``.
         horizon: the problem's own deadline T in (0, inf]; the end is free.
         terminal: c ≥ 0, without unit (as kT): at a finite deadline :math:`e^{-\gamma T}cL(\theta_T)` is charged, too;
-            without one it charges nothing.
+            without one it charges nothing. Of a task L is what holds just before the deadline.
         price: what is charged in the place of |θ̇|²/2η, one of ``lossnav.prices``; ``eta`` is not given then. One that
             is |θ̇|²/2η is taken as that η, and ``price`` is None again.
 

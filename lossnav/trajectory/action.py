@@ -150,7 +150,7 @@ def _paid(path: Trajectory) -> float:
     since = -np.log1p(_NODES * np.expm1(-gamma * dt)) / gamma if gamma > 0 else _NODES * dt
     t = (begun + since).ravel()
     weights = (np.exp(-gamma * begun) * dt * exp_mean(gamma * dt) * _WEIGHTS).ravel()
-    last, loss_at_end = path.position(times[-1:]), path.loss.at(times[-1])
+    last, loss_at_end = path.position(times[-1:]), path.loss.at(np.nextafter(times[-1], 0.0))
     with np.errstate(all="ignore"):
         rates = path.kinetic(t) + path.potential(t)
         if math.isfinite(path.end):

@@ -77,7 +77,7 @@ def standstill(case: Case, method: Method) -> Trajectory:
     pace = np.zeros_like(theta0) if endpoint is None else (endpoint - theta0) / span
     rate = float(objective.kinetic(theta0, pace)) + objective.k * float(loss.value(theta0))
     action = math.nan
-    if endpoint is None:
+    if endpoint is None and not loss.timed:
         action = resting_action(rate, objective.gamma, 1.0, end) + final_charge(objective, float(loss.value(theta0)))
     return Trajectory(
         objective, loss, np.linspace(0.0, span, 2), action, math.nan, theta0 if endpoint is None else endpoint, method,

@@ -201,7 +201,7 @@ def _outcome(problem: Transcription, fine: newton.Minimum, change: float, rtol: 
     if not fine.converged:
         return Status.NEWTON_STOPPED, (
             f"{fine.iterations} steps left the residual {fine.gradient:.3g}; "
-            "try another horizon, more steps, or method='bvp'"
+            "try another horizon, more steps, or another of lossnav.trajectory.methods"
         )
     if change > rtol:
         return Status.GRID_TOO_COARSE, (

@@ -190,3 +190,10 @@ def test_a_cycle_that_pays_after_the_switch_is_not_passed_over():
     objective = ln.Objective(gamma=0.2, drift=ln.drifts.rotation(0.6))
     with pytest.raises(ln.NotConverged, match="need not come to rest"):
         ln.solve(objective, Phases([(0.0, HERE), (1.0, ring(0.2))]), [-1.0, 0.0])
+
+
+def test_a_budget_that_ends_at_once_claims_no_cost():
+    """What resting through both phases costs is not what resting in the first for ever would."""
+    here, there = (ln.losses.Function(lambda x, m=m: ((x - m) ** 2).sum(-1), dim=1) for m in (0.0, 5.0))
+    path = ln.solve(ln.Objective(gamma=0.5), Phases([(0.0, here), (1.0, there)]), [1.0], max_calls=1, throw=False)
+    assert not path.converged and math.isnan(path.action)
