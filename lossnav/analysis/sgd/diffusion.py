@@ -318,9 +318,9 @@ def _semidefinite(name: str, matrix: Array) -> Array:
 
 
 def _resting(name: str, drift: Array, diffusion: Array) -> Array:
-    """Return B with AB + BAᵀ = 2D (K23), in coordinates whose units balance A: solvers know no other size than |A|."""
+    """Return B with AB + BAᵀ = 2D (K23)."""
     slowest = float(np.min(np.linalg.eigvals(drift).real))
-    balanced, (unit, _) = scipy.linalg.matrix_balance(drift, permute=False, separate=True)
+    balanced, unit = _balanced(drift)
     if slowest <= 8 * len(drift) * float(np.finfo(float).eps) * float(np.linalg.norm(balanced, 2)):
         raise ValueError(
             f"{name} has an eigenvalue with real part {slowest:.3g}, but all must be > 0: no law is stationary"
@@ -347,16 +347,24 @@ def _transition(drift: Array, diffusion: Array, t: float) -> tuple[Array, Array]
     By Van Loan's block exponential on a step h where nothing grows, and then V(2h) = V(h) + e^{−Ah}V(h)e^{−Aᵀh}.
     """
     dim = len(drift)
-    doublings = max(0, math.frexp(float(np.linalg.norm(drift, 1)))[1] + math.frexp(t)[1])  # so that |A|h < 1
+    balanced, unit = _balanced(drift)
+    doublings = max(0, math.frexp(float(np.linalg.norm(balanced, 1)))[1] + math.frexp(t)[1])  # so that |A|h < 1
     h = math.ldexp(t, -doublings)
-    size = float(np.max(np.abs(diffusion))) or 1.0  # of noise, in which the integral is linear
-    block = scipy.linalg.expm(h * np.block([[-drift, 2 * (diffusion / size)], [np.zeros((dim, dim)), drift.T]]))
+    source = 2 * diffusion / np.outer(unit, unit)
+    size = float(np.max(np.abs(source))) or 1.0  # of noise, in which the integral is linear
+    block = scipy.linalg.expm(h * np.block([[-balanced, source / size], [np.zeros((dim, dim)), balanced.T]]))
     step = block[:dim, :dim]
     noise = size * (block[:dim, dim:] @ step.T)
     for _ in range(doublings):
         noise = noise + step @ noise @ step.T
         step = step @ step
-    return step, (noise + noise.T) / 2
+    return step * unit[:, None] / unit, (noise + noise.T) / 2 * np.outer(unit, unit)
+
+
+def _balanced(drift: Array) -> tuple[Array, Array]:
+    """Return A in units that balance it, and them, shape (D,): solvers and doublings know no other size than |A|."""
+    balanced, (unit, _) = scipy.linalg.matrix_balance(drift, permute=False, separate=True)
+    return balanced, unit
 
 
 def _propagator(drift: Array, t: float) -> Array:

@@ -32,14 +32,15 @@ def test_split_of_any_stable_drift(seed, rank):
 
 
 @pytest.mark.parametrize(("t", "s"), [(0.0, 1.0), (1e-6, 1e-6), (0.7, 0.7), (0.4, 2.0), (2.0, 0.4), (30.0, 31.0)])
-def test_covariance_is_the_integral_over_the_noise(t, s):
+def test_covariance_is_the_integral_over_the_noise_in_any_units(t, s):
     a, d = random_pair(7)
+    unit = np.array([1e-7, 1.0, 1e4, 1e7])
 
     def integrand(u):
         return scipy.linalg.expm(-a * (t - u)) @ (2 * d) @ scipy.linalg.expm(-a * (s - u)).T
 
     expected, _ = quad_vec(integrand, 0.0, min(t, s), epsabs=1e-14, epsrel=1e-11, limit=2000)
-    covariance = sgd.covariance(a, d, 3.0, t, s)
+    covariance = sgd.covariance(a * unit[:, None] / unit, d * np.outer(unit, unit), 3.0, t, s) / np.outer(unit, unit)
     np.testing.assert_allclose(3.0 * covariance, expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
 
 
