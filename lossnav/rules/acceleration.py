@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -96,10 +97,10 @@ def patience(q: ArrayLike, gamma: float) -> Array:
             raise ValueError(f"q = {_checks.shown(q)}, but all its entries must be finite")
     else:
         q_array = _checks.array("q", q)
-    if rate == 0:
-        return q_array * 0.0
+    if rate == 0 or math.isinf(rate):
+        return q_array * (0.0 if rate == 0 else 1.0)
     with np.errstate(invalid="ignore"):
-        return 2 * q_array / (1 + np.sqrt(1 + 4 * q_array / rate))
+        return 2 * q_array / (1 + np.sqrt(rate + 4 * q_array) / math.sqrt(rate))
 
 
 def _curvature(objective: Objective, h: ArrayLike) -> Array:

@@ -102,6 +102,7 @@ def test_one_map_takes_rates_of_the_limit_to_those_of_the_optimum():
         wanted = np.poly(decaying(h, m, c, k, gamma)).real
         np.testing.assert_allclose(np.poly(-patience(ball, gamma)).real, wanted, rtol=1e-6)
     assert patience(2.0, np.inf) == 2.0 and patience(2.0, 0.0) == 0.0
+    assert patience(1e300, 1e-300) == pytest.approx(1.0) and patience(1e-300, 1e300) == 1e-300
     # any derivative: three prices against a Riccati equation of third order
     price, gamma, kh = (0.3, 0.7, 1.1), 0.8, 1.4
     q = np.roots([price[2], -price[1], price[0], -kh]) / gamma

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -116,9 +117,13 @@ def decompose(
     if (3 * 8) ** dim > _checks.whole("max_points", max_points, low=1):
         raise ValueError(f"max_points = {max_points}, but two grids in {dim} dimensions take {(3 * 8) ** dim}")
     cells, error, change, fraction, coarse, previous = 4, np.inf, np.inf, np.nan, None, np.nan
+    # In units of the box and of the field, whose squares are then numbers.
+    extent, size = power_of_two(np.ptp(edges, axis=1)), 0.0
     while (3 * cells) ** dim <= max_points:
-        grid = Grid(edges, cells)
-        f = values(field, grid.points.reshape(-1, dim)).reshape(grid.points.shape)
+        grid = Grid(edges / extent, cells)
+        f = values(field, extent * grid.points.reshape(-1, dim)).reshape(grid.points.shape)
+        size = size or power_of_two(f)
+        f = f / size
         total = grid.integral(np.sum(f**2, axis=-1))
         if total == 0:
             raise ValueError(f"field = {_checks.shown(field)} is zero on the box, so nothing of it can be measured")
@@ -145,11 +150,11 @@ def decompose(
         )
 
     def slope_at(points: Array) -> Array:
-        return np.stack([grid.at(coefficients, points, d) for d in range(dim)], axis=-1)
+        return size * np.stack([grid.at(coefficients, points / extent, d) for d in range(dim)], axis=-1)
 
     return Decomposition(
         field, edges, fraction, change, error, grid.axes[0].cells, error <= rtol, dim,
-        lambda points: grid.at(coefficients, points), slope_at,
+        lambda points: size * extent * grid.at(coefficients, points / extent), slope_at,
     )  # fmt: skip
 
 
@@ -176,11 +181,9 @@ def split_affine(field: Linear, dim: int | None = None) -> Decomposition:
     if size is None or field.dim not in (None, size):
         raise ValueError(f"dim = {dim!r}, but the drift acts on {field.dim or 'any number of'} parameters: give that")
     jacobian, offset = field.matrix(size), field.offset(size)
-    symmetric, skew = (jacobian + jacobian.T) / 2, (jacobian - jacobian.T) / 2
-    norm = float(np.sum(jacobian**2))
-    fraction = float(np.sum(skew**2)) / norm if norm else 0.0
+    symmetric = (jacobian + jacobian.T) / 2
     return Decomposition(
-        field, None, fraction, 0.0, 0.0, 0, True, size,
+        field, None, skewness(jacobian) if jacobian.any() else 0.0, 0.0, 0.0, 0, True, size,
         lambda x: -np.einsum("pi,ij,pj->p", x, symmetric, x) / 2 - x @ offset,
         lambda x: -x @ symmetric - offset,
     )  # fmt: skip
@@ -240,6 +243,18 @@ def effective_loss(objective: Objective, loss: Loss, decomposition: Decompositio
         hessian = loss.hessian(origin) + share * drift_hessian
         return Quadratic(hessian, gradient=gradient(origin), offset=float(value(origin)))
     return Function(value, gradient, dim=loss.dim)
+
+
+def skewness(jacobians: Array) -> float:
+    """Return Σ|A|²/Σ|J|² over Jacobians, shape (..., D, D), that are not all zero."""
+    near_one = jacobians / power_of_two(jacobians)
+    skew = (near_one - np.swapaxes(near_one, -1, -2)) / 2
+    return float(np.sum(skew**2) / np.sum(near_one**2))
+
+
+def power_of_two(values: Array) -> float:
+    """Return the one at the size of the largest entry: divided by it no digit changes, and squares are numbers."""
+    return math.ldexp(1.0, math.frexp(float(np.max(np.abs(values))))[1] - 1)
 
 
 def values(field: Field, points: Array) -> Array:

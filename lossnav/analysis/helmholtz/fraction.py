@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from lossnav import _checks
 from lossnav._checks import Array
-from lossnav.analysis.helmholtz.decomposition import check_field, decompose, values
+from lossnav.analysis.helmholtz.decomposition import check_field, decompose, power_of_two, skewness, values
 from lossnav.problem.drifts import Drift
 
 
@@ -106,11 +106,9 @@ def _local(field: Any, points: Array) -> Fraction:
 
 
 def _skewness(jacobians: Array) -> float:
-    skew = (jacobians - np.swapaxes(jacobians, -1, -2)) / 2
-    norm = float(np.sum(jacobians**2))
-    if norm == 0:
+    if not jacobians.any():
         raise ValueError("field does not vary at these points: a constant field has no fraction to speak of")
-    return float(np.sum(skew**2)) / norm
+    return skewness(jacobians)
 
 
 def _differences(field: Any, points: Array) -> tuple[Array, Array]:
@@ -161,17 +159,12 @@ def _record(updates: Array, states: Array) -> Fraction:
             f"points vary in {min(rank, int(np.sum(size > 0)))} of {dim} directions, but a Jacobian needs "
             f"all of them: record more of the path, or add noise to the start"
         )
-    x, u = _near_one(x), _near_one(u)  # a fraction has no unit
+    x, u = x / power_of_two(x), u / power_of_two(u)  # a fraction has no unit
     inverse = np.linalg.inv(x.T @ x)
     jacobian = u.T @ x @ inverse
     residuals = u - x @ jacobian.T
     noise = residuals.T @ residuals / (count - dim - 1)
     return _estimate(jacobian, noise, inverse)
-
-
-def _near_one(values: Array) -> Array:
-    """Return an array over the power of two below its largest entry: no digit changes, and powers of it stay floats."""
-    return np.asarray(np.ldexp(values, -math.frexp(float(np.max(np.abs(values))))[1]))
 
 
 def _estimate(jacobian: Array, noise: Array, inverse: Array) -> Fraction:

@@ -45,6 +45,15 @@ def test_rotation_on_a_rectangle_is_the_torsion_problem(ratio):
     assert moved.fraction == pytest.approx(torsion_fraction(ratio) * spread / (spread + shift), rel=2e-3)
 
 
+@pytest.mark.parametrize(("unit", "turn"), [(1.0, 1e-200), (1.0, 1e200), (1e-150, 1.0), (1e150, 1.0)])
+def test_a_split_knows_no_unit(unit, turn):
+    drift, box = ln.drifts.rotation(turn), unit * np.array([[1.0, 2.0], [-0.5, 0.5]])
+    parts, speed = decompose(drift, box, rtol=1e-2), unit * turn
+    assert parts.fraction == pytest.approx(torsion_fraction(1.0) / 6 / (1 / 6 + 2.25), rel=2e-3)
+    np.testing.assert_allclose(parts.gradient_part([1.5 * unit, 0.0]), [0.0, 1.5 * speed], atol=1e-9 * speed)
+    assert split_affine(drift).fraction == float(ln.helmholtz.non_gradient_fraction(drift, points=box[:, 0])) == 1.0
+
+
 def test_manufactured_parts_are_found():
     parts = decompose(mixed, UNIT, rtol=2e-3)
     places = np.random.default_rng(0).uniform(0, 1, size=(50, 2))
