@@ -238,6 +238,11 @@ def test_other_units_of_time_and_loss_judge_the_same(unit):
         for scaled in (bowl(hessian), bowl(unit * hessian)):
             verdict = ln.optimal_for(unit * law, loss=scaled, metric="identity")
             assert verdict.exists and verdict.gamma[0] == pytest.approx(unit * gamma, rel=1e-6, abs=1e-8 * unit)
+    rng = np.random.default_rng(0)
+    metric, hessian, drift = spd(rng, 4), spd(rng, 4), rng.normal(size=(4, 4))
+    law = riccati(metric, hessian, 0.5, drift)
+    found = ln.optimal_for(unit * law, loss=bowl(unit**2 * hessian), metric=metric, gamma=0.5 * unit, drift="any")
+    assert found.exists and found.residual < 1e-6, found.why
 
 
 def test_laws_that_no_solver_can_be_asked_about_are_refused_by_name():

@@ -243,12 +243,14 @@ def _any(law: Array, hessian: Array | None, metric: Array | str, gamma: float | 
     if hessian is None or isinstance(metric, str) or gamma is None:
         raise ValueError("drift = 'any' needs loss, metric and gamma: else every law that settles is optimal for some "
                          "drift (N8), so that nothing is said; name one")  # fmt: skip
-    inner = -law - gamma / 2 * np.eye(len(law))
+    # In units of the law's own time and of the metric: the solver knows no other scale than 1.
+    rate, price = float(np.linalg.norm(law)), float(np.linalg.norm(metric))
+    inner, ruler, curved = (-law - gamma / 2 * np.eye(len(law))) / rate, metric / price, hessian / rate / rate / price
     growth = float(np.linalg.eigvals(inner).real.max())
     if growth >= 0:
-        return OptimalFor(False, f"it grows faster than the discount forgives, by {growth:.4g} (N7)")
+        return OptimalFor(False, f"it grows faster than the discount forgives, by {rate * growth:.4g} (N7)")
     # The gain from a disturbance of the velocity to the loss, at a frequency; its peak has to be at most one.
-    root_h, root_g = scipy.linalg.sqrtm(hessian).real, np.linalg.inv(scipy.linalg.sqrtm(metric).real)
+    root_h, root_g = scipy.linalg.sqrtm(curved).real, np.linalg.inv(scipy.linalg.sqrtm(ruler).real)
 
     def gain(omega: float) -> float:
         inverse = np.linalg.inv(1j * omega * np.eye(len(law)) - inner)
@@ -264,13 +266,13 @@ def _any(law: Array, hessian: Array | None, metric: Array | str, gamma: float | 
     )
     worst, omega = max((-float(peak.fun), float(peak.x)), (gain(0.0), 0.0))
     if worst > 1:
-        return OptimalFor(False, f"gain {worst**2:.4g} > 1 at ω = {omega:.3g}: too sluggish for any drift (N7)")
+        return OptimalFor(False, f"gain {worst**2:.4g} > 1 at ω = {rate * omega:.3g}: too sluggish for any drift (N7)")
     # The witness: of the Riccati equation that the gain bounds, the solution from the stable subspace.
-    hamilton = np.block([[inner, np.linalg.inv(metric)], [-hessian, -inner.T]])
+    hamilton = np.block([[inner, np.linalg.inv(ruler)], [-curved, -inner.T]])
     _, basis, _ = scipy.linalg.schur(hamilton, output="real", sort="lhp")
     size = len(law)
     p = basis[size:, :size] @ np.linalg.inv(basis[:size, :size])
-    matrix = np.linalg.solve(metric, (p + p.T) / 2) - law
+    matrix = rate * np.linalg.solve(ruler, (p + p.T) / 2) - law
     return _witness(law, metric, hessian, gamma, drifts.Linear(matrix), (gamma, gamma),
                     f"gain {worst**2:.4g} <= 1 (N7)", ())  # fmt: skip
 
