@@ -218,6 +218,14 @@ def test_n6_where_eigenvalues_are_equal_the_metric_has_more_freedom():
     assert ln.optimal_for(np.eye(2) - shear, drift=ln.drifts.Linear(shear)).gamma == (0.0, math.inf)
 
 
+def test_n7_of_a_saddle_what_falls_counts_against_what_rises():
+    saddle, turn = np.diag([1.0, -0.25]), np.array([[0.0, 1.0], [2.0, 0.0]])
+    law = riccati(np.eye(2), saddle, 3.0, turn)
+    verdict = ln.optimal_for(law, loss=bowl(saddle), metric=np.eye(2), gamma=3.0, drift="any")
+    assert verdict.exists, verdict.why
+    np.testing.assert_allclose(verdict.objective.drift.matrix(2), turn, atol=1e-9)
+
+
 @pytest.mark.parametrize("share", [0.9, 1.5, 2.0])
 def test_n7_a_resonance_is_found_however_narrow(share):
     """h/d² of a slow swing of width 10⁻⁴, beside modes a million times faster: above 1 no drift will do."""
