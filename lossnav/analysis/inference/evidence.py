@@ -155,7 +155,9 @@ def of_modes(recordings: Sequence[Recording], loss: Quadratic, asked: Question) 
     span = max(float(t[-1] - t[0]) for _, t, _, _ in modes)
     middle = float(np.exp(np.mean(np.log(np.abs(curvatures[curvatures != 0])))))
     first, last = min(float(t[0]) for _, t, _, _ in modes), max(float(t[-1]) for _, t, _, _ in modes)
-    swings = 2 * math.pi / 3 * max(len(t) - 1 for _, t, _, _ in modes)
+    # Uneven times tell more than their mean step; at even ones a swing has a slower alias, which may end elsewhere.
+    finest = [span / float(np.min(np.diff(t))) if family.swings else math.inf for _, t, _, _ in modes]
+    swings = math.pi / 3 * max(min(2 * (len(t) - 1), fine) for (_, t, _, _), fine in zip(modes, finest, strict=True))
     scale = Scale(middle, 3 / span, last, first, swings, float(np.max(np.abs(curvatures))))
     unit, floor = asked.unit(max(float(np.max(np.abs(y.T - centre))) for _, _, y, centre in modes), _ROUNDING)
 

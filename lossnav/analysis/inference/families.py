@@ -32,8 +32,8 @@ _OUT = 1e7  # times what is typical: at the upper edge, as far as any record can
 class Scale:
     """What coordinates are counted in: a curvature h₀, a rate v₀, and the times at which the record ends and begins.
 
-    ``swings`` is the fastest swing that the record may resolve, in units of v₀: twice Nyquist's, as uneven times tell
-    more than their mean step; it is that of the ``stiffest`` curvature.
+    ``swings`` is the fastest swing that the record may resolve, in units of v₀: up to twice Nyquist's; it is that of the
+    ``stiffest`` curvature.
     """
 
     curvature: float

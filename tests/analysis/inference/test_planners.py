@@ -267,6 +267,14 @@ def test_i4_a_ball_that_swings_often_is_read_at_uneven_times():
     assert refuted <= 2 and held >= 10
 
 
+@pytest.mark.parametrize("seed", [2, 3])
+def test_i4_at_even_times_a_swing_is_the_slowest_that_fits(seed):
+    t = np.linspace(0, 6, 60)
+    swing = np.exp(-t / 2) * np.cos(math.sqrt(8.75) * t) + 1e-3 * np.random.default_rng(seed).normal(size=60)
+    read = ln.infer(swing[:, None], bowl(1.0), times=t, family="memory", level=0.999)
+    assert covers(read, friction=1.0, b=9.0)
+
+
 @pytest.mark.parametrize(("q", "count"), [(9.0, 40), (-20.0, 101)])
 def test_i8_a_fast_rotation_is_told_with_its_discount(q, count):
     loss, truth = bowl(1.5, 1.5, minimum=[1.0, 0.5]), ln.Objective(gamma=0.8, eta=2.0, drift=ln.drifts.rotation(q))
