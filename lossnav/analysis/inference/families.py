@@ -32,8 +32,8 @@ _OUT = 1e7  # times what is typical: at the upper edge, as far as any record can
 class Scale:
     """What coordinates are counted in: a curvature h₀, a rate v₀, and the times at which the record ends and begins.
 
-    ``swings`` is the fastest swing that the record may resolve, in units of v₀: up to twice Nyquist's; it is that of the
-    ``stiffest`` curvature.
+    ``swings`` is the fastest swing that the record may resolve, in units of v₀: up to twice Nyquist's; it is that of
+    the ``stiffest`` curvature.
     """
 
     curvature: float
@@ -214,7 +214,7 @@ class Memory(Planner):
 
     def starts(self, scale: Scale) -> Array:
         rate = math.log(scale.rate)
-        slow = _grid((-1.0, 1.0, 3.0, 5.0), np.linspace(-2.0, 2.0, 9)) @ [[1.0, 1.0], [0.0, 1.0]]
+        slow = _grid(np.arange(-1.0, _FAR, 2.0), np.linspace(-2.0, 2.0, 9)) @ [[1.0, 1.0], [0.0, 1.0]]
         swinging = _grid((-1.0, 0.0, 1.0, 2.5), 2 * np.log(scale.frequencies))
         origins = [[rate, 2 * rate - math.log(curvature)] for curvature in (scale.curvature, scale.stiffest)]
         return np.concatenate([slow + origins[0], swinging + origins[1]])

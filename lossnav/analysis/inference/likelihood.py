@@ -131,7 +131,8 @@ class Likelihood:
             stuck = ((here <= self.low) & (move < 0)) | ((here >= self.high) & (move > 0))
             if np.any(stuck):
                 move = _shortest(np.where(stuck[:, None, :], 0.0, derivatives), goal)
-            x[going] = np.clip(here + move, self.low, self.high)
+            # In a tail a quantity hardly changes with a logarithm, and Newton's step would lead to the other.
+            x[going] = np.clip(here + np.clip(move, -2.0, 2.0), self.low, self.high)
             if np.array_equal(x[going], here):
                 break
         x[np.any(np.abs(held(x)) >= 1e-9, axis=-1)] = np.nan
@@ -152,6 +153,8 @@ class Likelihood:
     def blind(self, x: Array, quantity: Quantity) -> bool:
         """Say whether a quantity changes along a direction in which the record does not: rank before estimate."""
         jacobian, gradient = self._told(x, quantity)
+        if not np.any(jacobian):  # no member is near the record
+            return True
         size = np.linalg.norm(jacobian, axis=0)
         jacobian[:, size < RANK * np.max(size)] = 0.0
         size = np.maximum(size, RANK * np.max(size))

@@ -568,6 +568,22 @@ def test_a_trajectory_is_a_record_and_a_value_can_be_known():
     assert wrong.fit.refuted
 
 
+@pytest.mark.parametrize("size", [1e-3, 1e-2, 1e2, 1e3])
+def test_what_is_known_may_be_far_from_the_record(size):
+    h = np.array([1.0, 10.0])
+
+    def excess(r, x):  # of a sophisticated planner with a = 1, whose gain obeys r = (r² + h)·e^z E₁(z)/α, z = 2r/α
+        return r - (r * r + x) * scipy.special.hyperu(1, 1, 2 * r / size) / size
+
+    r = np.array([scipy.optimize.brentq(excess, 1e-9, math.sqrt(x) * 1.1, args=(x,)) for x in h])
+    held = ln.infer(ln.infer.Rates(h, r, 1e-3 * r), family="hyperbolic", known={"alpha": size})
+    assert covers(held, a=1.0) and not held.fit.refuted
+    ball = ln.infer(ln.infer.Rates(h, h / 10, 0.01), family="memory", known={"b": 100 + size})
+    assert not ball.fit.refuted and value(ball, "friction") == pytest.approx(10 * (100 + size), rel=0.1)
+    none = ln.infer(ln.infer.Rates(h, [1.0, 4.0], 0.1), family="memory", known={"friction": 0.1})
+    assert none.fit.refuted and none.unidentified[0].names == ("b",)  # it swings whatever b is
+
+
 def test_it_can_be_looked_at_and_taken_away():
     h, r = np.array([1.0, 4.0, 100.0]), np.sqrt(1 + np.array([1.0, 4.0, 100.0])) - 1
     inference = ln.infer(ln.infer.Rates(h, r, 0.01), family=["planner", "memory"])
