@@ -230,10 +230,22 @@ def test_a_curve_bounds_the_discount_by_its_own_future_average():
     assert ln.infer.Curve(t, np.exp(-t) * np.cos(t)).discount_bound() == 0.0
 
 
+def test_a_law_is_judged_in_any_unit_whose_square_is_a_number():
+    loss = ln.losses.Quadratic(np.eye(2), minimum=[0.0, 0.0])
+    for unit in (1e-90, 1e90):
+        verdict = ln.optimal_for(linear(unit * np.eye(2)), at=NEAR, loss=loss, gamma=unit)
+        assert verdict.exists, verdict.why
+        (a, _), (_, b) = verdict.objective.metric_matrix(2)  # r(r + γ) = h/G
+        assert a == pytest.approx(0.5 / unit**2) and b == pytest.approx(0.5 / unit**2)
+    with pytest.raises(ValueError, match=r"^law has the size 1e\+120"):
+        ln.optimal_for(linear(1e120 * np.eye(2)), at=NEAR)
+
+
 def test_what_points_cannot_tell_is_refused_by_name():
     for options, argument in (
         ({"at": NEAR, "dt": 1.0}, "at"), ({"at": NEAR, "metric": "place"}, "metric"),
         ({"at": [[0.0, 0.0]]}, "at"), ({"at": NEAR, "gamma": 0.0}, "gamma"), ({"at": np.zeros((0, 2))}, "at"),
+        ({"at": [[0.0, 1.0]], "loss": ln.losses.Quadratic(np.diag([1.0, 0.0]), minimum=[0.0, 0.0])}, "loss is flat"),
     ):  # fmt: skip
         with pytest.raises(ValueError, match=f"^{argument}"):
             ln.optimal_for(linear(np.eye(2)), **options)

@@ -70,9 +70,8 @@ def optimal_for(
     if at is not None:
         return _of_points(law, at, loss, metric, discount, drift, dt)
     matrix = _checks.square("law", law)
-    size, extent = len(matrix), float(np.abs(matrix).max())
-    if extent and not _SMALLEST < extent < 1 / _SMALLEST:
-        raise ValueError(f"law has the size {extent:.3g}, but its square must be a number: choose another unit of time")
+    size = len(matrix)
+    _squared(matrix)
     hessian = None
     if loss is not None:
         loss = _checks.instance("loss", loss, Quadratic, "None or, without at, a losses.Quadratic")
@@ -107,10 +106,17 @@ def _of_points(law: Any, at: ArrayLike, loss: Any, metric: Any, gamma: float | N
         raise ValueError(f"law and its differences are not finite at {places[lost[0]].tolist()}, one of the points at")
     if not seen.jacobians.any():
         raise ValueError("law is the same around each of the points at, and does not say where it rests: give others")
+    _squared(seen.jacobians)
     resting = np.flatnonzero(~seen.velocities.any(axis=1))
     if len(resting):
         raise ValueError(f"at holds {places[resting[0]].tolist()}, where the law rests, but a rest says nothing of it")
     return fields.judge(seen, loss, _ruler(metric, places.shape[1]), gamma)
+
+
+def _squared(law: Array) -> None:
+    extent = float(np.abs(law).max())
+    if extent and not _SMALLEST < extent < 1 / _SMALLEST:
+        raise ValueError(f"law has the size {extent:.3g}, but its square must be a number: choose another unit of time")
 
 
 def _same_size(loss: Any, size: int) -> None:

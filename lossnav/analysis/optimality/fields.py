@@ -51,7 +51,10 @@ def judge(seen: Seen, loss: Loss | None, metric: Array | str, gamma: float | Non
     bases = metric[None] if isinstance(metric, np.ndarray) else _eigenbases(seen.jacobians, at)
     if isinstance(bases, str):
         return OptimalFor(False, bases)
-    points = _Points(bases, seen.velocities, seen.jacobians, None if loss is None else loss.gradient(at))
+    gradients = None if loss is None else loss.gradient(at)
+    if gradients is not None and not gradients.any():
+        raise ValueError("loss is flat at each of the points at, and does not say what the law is for: give others")
+    points = _Points(bases, seen.velocities, seen.jacobians, gradients)
     if loss is None:
         ref, claim = ("N17" if isinstance(metric, np.ndarray) else "N18"), "Jacobians that are self-adjoint in a metric"
         discount, gammas = (points.rate, (0.0, math.inf)) if gamma is None else (gamma, (gamma, gamma))
@@ -64,7 +67,7 @@ def judge(seen: Seen, loss: Loss | None, metric: Array | str, gamma: float | Non
         if gamma is None and discount > _GRID[-2] * points.rate:
             how = "is approached only as gamma grows without bound"
         return OptimalFor(False, f"{claim} {how} ({ref})")
-    scale = 1.0 if loss is None else float(weights[-1])
+    scale = 1.0 if loss is None else float(weights[-1]) * points.gain
     metric_estimate, eta = np.tensordot(weights[: len(bases)], bases, 1) / scale, 1.0
     if isinstance(metric, np.ndarray):
         metric_estimate, eta = metric, 1.0 if loss is None else scale / float(weights[0])
@@ -107,7 +110,9 @@ class _Points:
         speed = float(np.linalg.norm(u))
         u_dot = np.einsum("nij,nj->ni", jacobians, u) / self.rate
         self.push, self.u = (np.einsum("mij,nj->mni", bases, v).reshape(len(bases), -1) / speed for v in (u_dot, u))
-        self.pull = None if gradients is None else gradients.ravel() / (speed * self.rate)
+        steepest = 1.0 if gradients is None else float(np.abs(gradients).max())
+        self.gain = speed / steepest * self.rate  # what a coefficient of 1 says of ηk
+        self.pull = None if gradients is None else gradients.ravel() / steepest
 
     def weights(self, gamma: float) -> tuple[float, Array | None]:
         """Return by how much no coefficients of the generators, and ηk, fit; and positive ones, if they do."""
