@@ -139,6 +139,7 @@ class BallisticMatrix(belief.Believing):
         "eps_inside": 0.0, "curvature_scale": 0.0, "variance": "uncentred", "bias_correction": True
     }  # fmt: skip
     _call = Rule._call  # what has a basis has no kernel
+    mixes = True
 
     def __init__(
         self,

@@ -39,7 +39,15 @@ def learn(
 
     Yields:
         Outputs (S, B, …) and losses (S,), both before the step; of a rule that learns from draws, those of the draw.
+
+    Raises:
+        ValueError: the rule does not treat each weight by itself.
     """
+    if getattr(rule, "mixes", False):
+        raise ValueError(
+            f"rule = {type(rule).__name__} takes the rows and columns of a tensor together, but it must treat each "
+            "weight by itself: the tensors of all networks are stacked here"
+        )
     parameters = list(ensemble.parameters())
     for x, y in batches:
         for parameter in parameters:  # as zero_grad does, which walks through all modules to find them

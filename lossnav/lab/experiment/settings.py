@@ -45,8 +45,8 @@ class Experiment:
             each example predicted first and then learned from, once.
         stream_options: further arguments of the stream of tasks.
         tasks: number of tasks; None for "iid".
-        model: "mlp" or "resnet" (of any data); "cnn" or "vit" (of square images whose side is a multiple of 4, or of
-            another patch). Streams of tasks are for "mlp".
+        model: "mlp" (of any data); "resnet" (of images); "cnn" or "vit" (of square images whose side is a multiple of
+            4, or of another patch). Streams of tasks are for "mlp".
         optimizer: "sgd", "adam", "adamw", "rmsprop" of torch, or "ballistic", "belief", "navigator", "uncertain": the
             rules of ``lab.registry`` that are optimizers. Or what is assumed, "derive:gamma=1e-3,dt=0.01,
             belief=Filter(0.9),curvature=SecondMoment(0.999)": arguments of ``Objective`` and of ``derive``.
@@ -56,7 +56,8 @@ class Experiment:
         loss: "cross_entropy", or "squared_error" for "bits".
         epochs, batch_size, clip, precision, memory_format, compile, device: as in ``training.train``.
         seed: of the initial weights, the order of the examples and the augmentation. Of a stream of tasks it may be a
-            tuple: so many networks, each on a stream of its own, are stepped by one rule.
+            tuple: so many networks, each on a stream of its own, are stepped by one rule, which must treat each weight
+            by itself.
         augment: random crops and flips, ``data.CropFlip()``.
         train_size, test_size: take the first so many examples; None for all.
         validation: leave the last so many training images out, and test on them instead of the test images: what a

@@ -39,6 +39,12 @@ def test_eight_seeds_together_have_the_curves_of_eight_runs(digits, rule):
         assert history.step_loss[-1] < history.step_loss[0] - 0.1  # it learns
 
 
+def test_a_rule_that_takes_rows_and_columns_together_is_refused(digits):
+    """It would take the networks for rows: in a stream of three tasks it unlearned what it does alone."""
+    with pytest.raises(ValueError, match=r"^rule = BallisticMatrix takes the rows"):
+        ensemble.train(members(digits), digits, optim.BallisticMatrix, epochs=1, seeds=SEEDS, progress=False)
+
+
 def test_a_member_that_diverges_ends_and_hurts_no_other(digits):
     broken, fine = members(digits), members(digits)
     with torch.no_grad():
