@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import copy
 import inspect
 import math
 import weakref
@@ -63,12 +64,15 @@ class Rule(torch.optim.Optimizer, abc.ABC):
 
     _divisors: tuple[str, ...] = ()  # options that a step divides by
     _memory: tuple[str, ...] = ()  # keys that the state of a parameter may have; of none nothing is known
+    _needed = 2  # how many of them, from the first on, a state has that is not empty
     _flags: tuple[str, ...] = ()  # options that are True or False, beside those of every rule
     _absent: ClassVar[Group] = {}  # options that ``defaults`` may lack, and what they are then
     _owner: weakref.ref[torch.optim.Optimizer] | None = None
     _sound: dict[int, list[Any]]  # by group the options, but for the rate, that were looked at
     rule: LearningRule | None = None
     """The rule of ``lossnav.derive`` whose ``optimizer`` this is, if it is one's."""
+    mixes = False
+    """Whether a step mixes the entries of a tensor, so that several networks' tensors cannot be stacked for it."""
     check_gradients = True
     """Whether ``step`` looks for inf and NaN in the gradients before anything moves; False saves the look."""
 
@@ -230,7 +234,7 @@ class Rule(torch.optim.Optimizer, abc.ABC):
             now = [group.get(name) for name in (*self._absent, *self.defaults) if name != "lr"]
             if self._sound.get(id(group)) != now:
                 self._check_group(group)
-                self._sound[id(group)] = now
+                self._sound[id(group)] = copy.deepcopy(now)  # a list of betas may be changed where it lies
             if rate is not None:
                 check_size("lr", rate, largest_of(group))
                 self._check_rate(group)
@@ -348,8 +352,8 @@ class Rule(torch.optim.Optimizer, abc.ABC):
         any other with the optimizer that the state came from; here it keeps its bits and they part.
 
         Raises:
-            ValueError: an option or a step counter in it is out of range, or it is the state of another optimizer. This
-                one is then what it was.
+            ValueError: an option or a step counter in it is out of range, or it is the state of another optimizer or
+                a part of one. This one is then what it was.
         """
         final: list[State] = []  # the state that is loaded, after all hooks that may replace it
 
@@ -385,7 +389,8 @@ class Rule(torch.optim.Optimizer, abc.ABC):
             self._check_group(group)
         shapes = {key: p.shape for key, p in zip(_parameters(groups), self._parameters(), strict=False)}
         for key, entry in states.items():
-            _switch.check_memory(type(self).__name__, entry, self._known(entry))
+            needed = self._memory[: self._needed]
+            _switch.check_memory(type(self).__name__, entry, self._known(entry), needed)
             if "step" in entry:
                 counter(entry["step"])
             if key in shapes:

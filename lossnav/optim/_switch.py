@@ -41,13 +41,19 @@ def check_same_rule(name: str, saved: Group, own: Group, options: set[str], argu
         )
 
 
-def check_memory(name: str, entry: Group, known: Collection[str]) -> None:
-    """Raise ``ValueError`` if the state of a parameter has what the rule does not know."""
+def check_memory(name: str, entry: Group, known: Collection[str], needed: Collection[str]) -> None:
+    """Raise ``ValueError`` if the state of a parameter has what the rule does not know, or a part of what it needs."""
     strange = [repr(key) for key in entry if key not in known]
     if strange:
         raise ValueError(
             f"state_dict remembers {', '.join(strange)} of a parameter, but it must be one of {name}, which knows "
             f"{', '.join(map(repr, known))}"
+        )
+    missing = [repr(key) for key in needed if entry and key not in entry]
+    if missing:
+        raise ValueError(
+            f"state_dict lacks {', '.join(missing)} of a parameter, but a state must be whole: it would begin anew "
+            "beside what goes on"
         )
 
 

@@ -206,6 +206,7 @@ class Belief(Believing):
     """
 
     _memory: tuple[str, ...] = ("step", "m", "v")
+    _needed = 3
     _flags = ("bias_correction",)
 
     def __init__(

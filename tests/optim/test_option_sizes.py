@@ -76,6 +76,17 @@ def test_a_large_discount_of_a_signed_curvature_overflows_nowhere(impl):
     assert torch.equal(unmoved.detach(), torch.ones(3, dtype=torch.float64))
 
 
+def test_a_list_of_options_that_is_changed_where_it_lies_is_looked_at():
+    p = torch.nn.Parameter(torch.ones(3))
+    rule = optim.Belief([p], betas=[0.9, 0.999])
+    p.grad = torch.ones(3)
+    rule.step()
+    rule.param_groups[0]["betas"][0], before = 1.5, p.detach().clone()
+    with pytest.raises(ValueError, match=r"^betas\[0\] = 1\.5, but it must be"):
+        rule.step()
+    assert torch.equal(p.detach(), before)
+
+
 @pytest.mark.parametrize(("dtype", "largest"), [(torch.float32, 1e30), (torch.float64, 1e150), (torch.bfloat16, 1e30)])
 def test_the_bound_is_that_of_the_arithmetic_of_the_step(dtype, largest):
     p = torch.nn.Parameter(torch.ones(2, dtype=dtype))
