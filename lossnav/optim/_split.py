@@ -32,7 +32,7 @@ def split(model: nn.Module, *, leave: Collection[str] | None = None) -> list[dic
         that modules share (a head tied to an embedding) goes where one of them leaves it.
 
     Raises:
-        ValueError: ``model`` is no module with parameters, or a name in ``leave`` is none of its.
+        ValueError: ``model`` is no module with parameters that have shapes, or a name in ``leave`` is none of its.
 
     Example:
         >>> from torch import nn
@@ -54,9 +54,11 @@ def split(model: nn.Module, *, leave: Collection[str] | None = None) -> list[dic
                 f"leave[{index}] = {name!r}, but it must be the name of a module or parameter of the model"
             )
     left = {id(p) for part in modules.values() if isinstance(part, _TABLES) for p in part.parameters()}
-    left |= {id(p) for key, p in named.items() if any(key == name or key.startswith(f"{name}.") for name in leave)}
+    left |= {id(p) for name in leave for p in (modules[name].parameters() if name in modules else (named[name],))}
     named_groups: tuple[list[Any], list[Any]] = ([], [])
     for name, p in model.named_parameters():
+        if nn.parameter.is_lazy(p):
+            raise ValueError(f"model has no shape for {name!r} yet, but it must have: show the network a batch first")
         named_groups[p.ndim < 2 or id(p) in left].append((name, p))
     groups: list[dict[str, Any]] = [{"params": named_groups[0]}, {"params": named_groups[1], "curvature": "diagonal"}]
     return [group for group in groups if group["params"]]

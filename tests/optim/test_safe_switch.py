@@ -288,6 +288,16 @@ def test_what_is_left_can_be_named():
         optim.split(torch.nn.ReLU())
 
 
+def test_a_network_may_be_its_own_head_and_must_have_shapes():
+    alone = torch.nn.Linear(3, 2)
+    assert names(optim.split(alone)) == names(optim.split(alone, leave=[""])) == [["weight", "bias"]]
+    lazy = torch.nn.Sequential(torch.nn.LazyLinear(4), torch.nn.Linear(4, 2))
+    with pytest.raises(ValueError, match=r"^model has no shape for '0\.weight' yet"):
+        optim.split(lazy)
+    lazy(torch.ones(1, 3))
+    assert names(optim.split(lazy)) == [["0.weight"], ["0.bias", "1.weight", "1.bias"]]
+
+
 def test_a_table_that_is_left_moves_as_with_adam_and_as_a_matrix_runs_away():
     """A batch of 16 rows of 5,000: "polar" shares the length of all rows among these, Adam gives each its own."""
     moved = {}
@@ -331,6 +341,24 @@ def test_the_state_of_another_model_is_refused(make, shape):
     optimizer.step()
     with pytest.raises(ValueError, match=r"state_dict remembers .* of another model"):
         other.load_state_dict(optimizer.state_dict())
+
+
+@pytest.mark.parametrize(
+    ("make", "lost"),
+    [(optim.Ballistic, "v"), (optim.Belief, "step"), (optim.Belief, "m"), (optim.Belief, "v"), (optim.Navigator, "h"),
+     (optim.BallisticMatrix, "m"), (optim.Uncertain, "step"), (optim.Uncertain, "precision")],
+)  # fmt: skip
+def test_a_part_of_a_state_is_refused(make, lost):
+    """What is lost would begin anew beside a counter or an average that goes on: tenfold steps of Adam's rule."""
+    weights = torch.nn.Parameter(torch.arange(6.0).reshape(2, 3))
+    optimizer, other = make([weights]), make([weights])
+    weights.grad = torch.ones(2, 3)
+    optimizer.step()
+    saved = optimizer.state_dict()
+    del saved["state"][0][lost]
+    with pytest.raises(ValueError, match=f"^state_dict lacks '{lost}' of a parameter"):
+        other.load_state_dict(saved)
+    assert not other.state
 
 
 def test_a_parameter_that_has_grown_is_refused():
