@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -77,7 +77,7 @@ class Watch(Shown):
 
     def _parameters(self) -> list[Tensor]:
         every = (p for group in self.optimizer.param_groups for p in group["params"])
-        return [p for p in every if p.grad is not None and not p.grad.is_sparse]
+        return [p for p in every if p.grad is not None]
 
     def _enter(self, _: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Keep the weights before a step; torch's ``args`` are those of ``step``, the optimizer itself before them."""
@@ -119,7 +119,7 @@ class Watch(Shown):
                 self._places = _places(everything, self._keep)
                 self._entries.append(self._kept([p for p, _ in self._places]))
             self._kept_gradient = self._kept(
-                [torch.zeros_like(p) if p.grad is None else p.grad for p, _ in self._places]
+                [torch.zeros_like(p) if p.grad is None else p.grad.to_dense() for p, _ in self._places]
             )
 
     @torch.no_grad()
@@ -169,8 +169,7 @@ class Watch(Shown):
             value = self._closure()
             if not isinstance(value, Tensor) or value.numel() != 1 or not value.requires_grad:
                 raise ValueError("loss must return a scalar tensor that depends on the parameters")
-            gradients = torch.autograd.grad(value, moving, create_graph=True, allow_unused=True)
-        gradients = tuple(torch.zeros_like(p) if s is None else s for p, s in zip(moving, gradients, strict=True))
+            gradients = _dense(moving, torch.autograd.grad(value, moving, create_graph=True, allow_unused=True))
         first = torch.cat([s.detach().reshape(-1) for s in gradients])
         size = float(first.double().norm())
         if size == 0:
@@ -180,8 +179,7 @@ class Watch(Shown):
             with torch.enable_grad():
                 parts = _split(vector, moving)
                 hessian_products = torch.autograd.grad(gradients, moving, parts, retain_graph=True, allow_unused=True)
-            each = (torch.zeros_like(p) if s is None else s for p, s in zip(moving, hessian_products, strict=True))
-            return torch.cat([s.reshape(-1) for s in each])
+            return torch.cat([s.reshape(-1) for s in _dense(moving, hessian_products)])
 
         diagonal, beside, basis = lanczos(product, first, min(self._lanczos, len(first)))
         values, vectors = scipy.linalg.eigh_tridiagonal(diagonal, beside)
@@ -403,18 +401,27 @@ def _alike(some: Tensor, other: Tensor) -> bool:
 def _inner(left: Any, right: list[Tensor]) -> Tensor:
     """Return Σ⟨left, right⟩ as a number on the device, of complex tensors that of both their parts."""
     if left is right:
-        return torch.stack(torch._foreach_norm(right)).to(torch.float64).square().sum()
-    pairs = [(_real(x).reshape(-1), _real(y).reshape(-1)) for x, y in zip(left, right, strict=True)]
+        return torch.stack([torch.linalg.vector_norm(_row(x)) for x in right]).to(torch.float64).square().sum()
+    pairs = ((_row(x), _row(y)) for x, y in zip(left, right, strict=True))
     return torch.stack([torch.dot(x, y.to(x.dtype)) for x, y in pairs]).to(torch.float64).sum()
 
 
 def _gradients(parameters: list[Tensor]) -> list[Any]:
     """Return the parts that lie here of gradients, laid out as their parameters are."""
-    return [_shards.local(_shards.laid_out_as(p, p.grad, "the gradient")) for p in parameters if p.grad is not None]
+    gradients = [(p, p.grad.to_dense() if p.grad.is_sparse else p.grad) for p in parameters if p.grad is not None]
+    return [_shards.local(_shards.laid_out_as(p, gradient, "the gradient")) for p, gradient in gradients]
 
 
-def _real(x: Tensor) -> Tensor:
-    return torch.view_as_real(x) if x.is_complex() else x
+def _dense(parameters: list[Tensor], derivatives: Sequence[Tensor | None]) -> tuple[Tensor, ...]:
+    """Return derivatives by the parameters, zeros for those on which nothing depends."""
+    pairs = zip(parameters, derivatives, strict=True)
+    return tuple(torch.zeros_like(p) if s is None else s.to_dense() for p, s in pairs)
+
+
+def _row(x: Tensor) -> Tensor:
+    """Return the entries in a row, of complex tensors both parts; half precision in float32, whose sums have digits."""
+    x = torch.view_as_real(x) if x.is_complex() else x
+    return (x.float() if x.dtype.itemsize < 4 else x).reshape(-1)
 
 
 def _split(vector: Tensor, like: list[Tensor]) -> list[Tensor]:

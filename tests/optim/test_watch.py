@@ -209,3 +209,40 @@ def test_of_complex_weights_both_parts_count():
 
     whole = torch.nn.Parameter(torch.tensor([1.0 + 2.0j]))
     np.testing.assert_allclose(products(whole), products(torch.nn.Parameter(torch.tensor([1.0, 2.0]))), rtol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_steps_in_half_precision_are_summed_in_more(dtype):
+    """Products below 6e-8 are no numbers of float16, and a norm has three digits in bfloat16."""
+    weights = torch.nn.Parameter((torch.linspace(1.0, 2.0, 400) * 2e-3).to(dtype))
+    optimizer, rows = torch.optim.SGD([weights], lr=0.5), []
+    with ln.watch(optimizer) as seen:
+        for step in range(4):
+            weights.grad = torch.full_like(weights, 1e-4 * (step + 1))
+            before, gradient = weights.detach().double(), weights.grad.double()
+            optimizer.step()
+            moved = weights.detach().double() - before
+            rows.append([moved.square().sum(), gradient @ moved, gradient.square().sum()])
+    np.testing.assert_allclose(seen._table()[:, [0, 2, 4]], rows, rtol=1e-5)
+
+
+def test_rows_of_a_table_that_move_alone_are_seen():
+    def seen(sparse):
+        torch.manual_seed(0)
+        table, head = torch.nn.Embedding(9, 4, sparse=sparse), torch.nn.Linear(4, 2)
+
+        def loss():
+            return head(table(torch.tensor([1, 2, 2]))).square().sum()
+
+        optimizer = torch.optim.SGD([*table.parameters(), *head.parameters()], lr=0.05)
+        with ln.watch(optimizer, loss, every=2, keep=46) as watch:
+            for _ in range(6):
+                optimizer.zero_grad()
+                (value := loss()).backward()
+                watch.note(value)
+                optimizer.step()
+        record = watch.record()
+        return watch._table(), watch.alignment([0.0, 1.0]), record.weights, record.gradients
+
+    for one, other in zip(seen(True), seen(False), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-6)
