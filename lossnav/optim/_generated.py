@@ -109,6 +109,7 @@ def read(group: Group, what: Statement, values: tuple[Any, ...], words: str, why
         "The limit of a large discount with a step that is not small has no derived rule": what.held and flat,
         "A curvature that keeps its sign is none of derive's averages": getattr(what.curvature, "bound", None),
     }
+    reasons["A step of this rate goes nowhere: there is a rule at a rate > 0"] = rate == 0
     for reason, holds in reasons.items():
         if holds:
             return words, reason, None

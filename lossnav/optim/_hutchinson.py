@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from lossnav import _random
+from lossnav._tensors import tensor
 from lossnav.optim import _replicas, _shards
 
 Name = tuple[int, int, int, int]
@@ -37,8 +38,11 @@ def gradients(loss: Tensor, params: Sequence[Tensor]) -> list[Tensor | None]:
     """Return the gradients of a loss with their graphs, None for a parameter on which it does not depend.
 
     Raises:
+        ValueError: the loss is no scalar.
         RuntimeError: the loss has no graph, or depends on no parameter.
     """
+    if tensor("loss", loss, "a tensor with one number").numel() != 1:
+        raise ValueError(f"loss has shape {tuple(loss.shape)}, but it must be a tensor with one number")
     if not loss.requires_grad:
         raise RuntimeError("loss has no graph: call observe(loss) before loss.backward(), with gradients enabled")
     with torch.enable_grad():

@@ -170,7 +170,8 @@ class Navigator(Generated):
         Raises:
             RuntimeError: the rule takes its curvature elsewhere, the loss does not depend on any parameter, or the
                 processes of the group hold no replicas or do not answer.
-            ValueError: what is seen on the CPU is not finite (see ``check_gradients``); nothing is remembered of it.
+            ValueError: the loss is no scalar, or what is seen on the CPU is not finite (see ``check_gradients``);
+                nothing is remembered of it.
         """
         if self.curvature != "hutchinson":
             raise RuntimeError(f"observe(loss) is for curvature='hutchinson', but it is {shown(self.curvature)}")

@@ -266,6 +266,12 @@ def test_a_curvature_of_the_wrong_shape_is_named():
             optimizer.step()
 
 
+@pytest.mark.parametrize(("wrong", "words"), [(3.0, "loss = 3.0"), (torch.ones(2), r"loss has shape \(2,\)")])
+def test_what_is_no_loss_is_named(wrong, words):
+    with pytest.raises(ValueError, match=f"^{words}, but it must be a tensor with one number"):
+        Navigator(network().parameters(), curvature="hutchinson").observe(wrong)
+
+
 def test_an_unknown_estimate_is_refused():
     with pytest.raises(ValueError, match="curvature = 'fisher', but it must be one of 'second_moment', 'hutchinson'"):
         Navigator(network().parameters(), curvature="fisher")

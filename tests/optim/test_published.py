@@ -586,6 +586,8 @@ def test_groups_that_differ_from_the_one_that_is_read_are_named():
 def test_a_rate_of_zero_makes_no_step_to_be_read():
     (reading,) = ln.explain(torch.optim.AdamW([weights()], lr=0.0))
     assert reading.rule is None and reading.assumptions and reading.why.startswith("lr = 0 makes no step")
+    (reading,) = ln.explain(ln.optim.Belief([weights()], lr_overdamped=0.0))
+    assert reading.rule is None and "goes nowhere" in reading.why
 
 
 def test_what_is_no_optimizer_or_unknown_is_refused():
