@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import sys
 
 import pytest
 import torch
@@ -95,6 +96,26 @@ def test_a_rule_is_derived_of_what_is_assumed():
         optimizer.step()
         known.step()
     assert torch.equal(weight, twin) and not torch.equal(weight, torch.ones(3))
+
+
+def test_an_optimizer_alone_is_looked_for_in_the_folder(tmp_path, monkeypatch):
+    (tmp_path / "mine_alone.py").write_text("from torch.optim import SGD as rule")
+    monkeypatch.setattr("sys.path", list(sys.path))
+    monkeypatch.chdir(tmp_path)
+    weights = [torch.nn.Parameter(torch.ones(2))]
+    made = experiment.make_optimizer(Experiment(optimizer="mine_alone:rule", lr=0.3), weights)
+    assert type(made) is torch.optim.SGD and made.defaults["lr"] == 0.3
+    for name in ("mine_alone:none", "nowhere:rule"):
+        with pytest.raises(ValueError, match=f"optimizer = '{name}' is not found from"):
+            experiment.make_optimizer(Experiment(optimizer=name), weights)
+
+
+def test_an_mlp_learns_inputs_of_any_shape_and_the_others_ask_for_images(folder):
+    record = experiment.run(Experiment(data="mine_own:examples", optimizer="adam", lr=1e-2, epochs=3))
+    assert record.results[0]["test_accuracy"][-1] > 0.5
+    for name in ("cnn", "resnet", "vit"):
+        with pytest.raises(ValueError, match=rf"model = '{name}' needs .*images .* shape \(5,\)"):
+            experiment.run(Experiment(data="mine_own:examples", model=name))
 
 
 @pytest.mark.parametrize(("values", "message"), [

@@ -41,12 +41,14 @@ def make_model(experiment: Experiment, dataset: Dataset | None) -> nn.Module:
     if dataset is None:
         facts = {"inputs": make_stream(replace(experiment, seed=experiment.seeds[0]), None).inputs, "outputs": 1}
     else:
-        channels, height, width = dataset.shape
-        if "size" in parameters and height != width:
+        shape, images = dataset.shape, "channels" in parameters
+        if images and (len(shape) != 3 or ("size" in parameters and shape[1] != shape[2])):
+            what = f"{'square ' if 'size' in parameters else ''}images (channels, height, width)"
             raise ValueError(
-                f"model = {experiment.model!r} needs square images, but those of {experiment.data} are {height}×{width}"
+                f"model = {experiment.model!r} needs {what}, but the inputs of {experiment.data} have shape {shape}"
             )
-        facts = {"inputs": dataset.inputs, "channels": channels, "size": height, "outputs": dataset.classes}
+        facts = {"inputs": dataset.inputs, "outputs": dataset.classes}
+        facts |= {"channels": shape[0], "size": shape[1]} if images else {}
     _check_names("model_options", options, maker, {*facts, "seed"})
     known = {name: value for name, value in facts.items() if name in parameters}
     return maker(**known, seed=experiment.seeds[0], **options)
