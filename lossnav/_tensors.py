@@ -61,11 +61,13 @@ def parameters(name: str, value: Any) -> list[Any]:
 
 
 def optimizer(name: str, value: Any, parameters: Iterable[Tensor], of: str) -> None:
-    """Raise unless ``value`` is an optimizer that moves at least one of the parameters; ``of`` says whose they are.
+    """Raise unless ``value`` steps without a closure and moves one of the parameters; ``of`` says whose they are.
 
     One that was made for another model, or for this one before it was copied, steps without an error and moves nothing.
     """
     instance(name, value, torch.optim.Optimizer, "a torch.optim.Optimizer")
+    if isinstance(value, torch.optim.LBFGS):
+        raise ValueError(f"{name} = LBFGS asks for the loss several times a step, but it must take its step without")
     ids = {id(p) for p in parameters}
     if not any(id(p) in ids for group in value.param_groups for p in group["params"]):
         raise ValueError(

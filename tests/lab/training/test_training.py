@@ -198,6 +198,12 @@ def test_no_gradient_takes_memory_during_the_forward_pass(digits):
     run(Watching(nn.Flatten(), nn.Linear(64, 10)), digits)
 
 
+def test_a_rule_that_asks_for_the_loss_is_refused(digits):
+    model = small()
+    with pytest.raises(ValueError, match=r"^optimizer = LBFGS asks for the loss"):
+        training.train(model, digits, torch.optim.LBFGS(model.parameters()), epochs=1, seed=0, progress=False)
+
+
 def test_empty_splits_are_named(digits):
     for name in ("train", "test"):
         split = getattr(digits, name)
