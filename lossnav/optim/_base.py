@@ -378,7 +378,7 @@ class Rule(torch.optim.Optimizer, abc.ABC):
         for i, (saved, own) in enumerate(zip(groups, own_groups, strict=False)):
             # A state of Adam's is brought to the form of this rule; then each group is checked as one of its own.
             if _switch.is_adams(saved) and not _switch.is_adams(own) and self._adopts(saved, own):
-                taken = {key: value for key, value in saved.items() if key in own or key == "initial_lr"}
+                taken = {key: value for key, value in saved.items() if key in own or key in _switch.SCHEDULED}
                 groups[i] = saved = {**own, **taken}
                 for key in saved["params"]:
                     if key in states:

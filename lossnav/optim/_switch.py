@@ -13,11 +13,13 @@ from lossnav._checks import shown
 
 Group = dict[str, Any]
 
-# options that say nothing of the rule: those of nearly all optimizers, and what schedulers write beside them
-_COMMON = frozenset({
+SCHEDULED = frozenset({"initial_lr", "max_lr", "min_lr", "base_momentum", "max_momentum", "swa_lr"})
+"""What schedulers write beside the options, and look for when they go on."""
+# options that say nothing of the rule: those of nearly all optimizers
+_COMMON = SCHEDULED | {
     "params", "param_names", "lr", "eps", "weight_decay", "maximize", "foreach", "fused", "capturable",
-    "differentiable", "initial_lr", "max_lr", "min_lr", "base_momentum", "max_momentum", "swa_lr",
-})  # fmt: skip
+    "differentiable",
+}  # fmt: skip
 _ADAM = {"exp_avg": "m", "exp_avg_sq": "v", "step": "step"}
 
 

@@ -77,6 +77,26 @@ def test_what_adamw_has_not_keeps_what_it_was_given():
     assert all("amsgrad" not in group for group in rule.param_groups)
 
 
+def test_a_cycle_of_adamws_goes_on():
+    """What the cycle has written into the groups is there: it begins at its seventh step, as it would with AdamW."""
+    cycle = partial(torch.optim.lr_scheduler.OneCycleLR, max_lr=0.1, total_steps=20)
+    model = network(dtype=torch.float64)
+    adam = torch.optim.AdamW(model.parameters())
+    first = cycle(adam)
+    for n in range(6):
+        advance(model, adam, [n])
+        first.step()
+    twin = copy.deepcopy(model)
+    rule = optim.Belief(twin.parameters())
+    rule.load_state_dict(adam.state_dict())
+    for walker, optimizer in ((model, adam), (twin, rule)):
+        schedule = cycle(optimizer, last_epoch=6)
+        for n in range(6, 12):
+            advance(walker, optimizer, [n])
+            schedule.step()
+    torch.testing.assert_close(vector(twin), vector(model), rtol=1e-11, atol=1e-12)
+
+
 @pytest.mark.parametrize(
     ("make", "options", "said"),
     [
