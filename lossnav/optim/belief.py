@@ -147,7 +147,8 @@ class Belief(Believing):
     =========================  ====================================================================================
     SGD                        ``lr=rate, discount=inf, betas=(0, …)``; with β₁ > 0 it follows an average
     RMSprop                    ``betas=(0, β), bias_correction=False``
-    Adam, AdamW                the defaults
+    Adam                       the defaults
+    AdamW                      ``weight_decay=0.01``, which is torch's default and not the one here
     the paper's ballistic      ``betas=(0, β), bias_correction=False, eps=0, eps_inside=ε``
     AdaBelief                  ``variance="centred"``
     discount γ                 ``discount=ε`` with ε = γ/(2√(ηkc)): Adam's ε is a discount rate
