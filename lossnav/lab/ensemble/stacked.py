@@ -69,7 +69,8 @@ class Ensemble(nn.Module):
 
     So every *elementwise* rule (SGD with momentum, Adam, RMSprop, ``optim.Ballistic`` …) moves each member as it would
     move it alone. A rule that mixes the entries of a tensor (a norm of the whole gradient, a matrix factorisation) does
-    not: use ``clip_grad_norm`` here instead of torch's, which would clip all members by their common norm.
+    not: use ``clip_grad_norm`` here instead of torch's, which would clip all members by their common norm. A prior that
+    ``optim.Uncertain`` is not given is that of the stack's values, all members' together.
 
     A ``Sequential`` of linear layers and elementwise activations runs as batched matrix products, anything else through
     ``torch.func.vmap``. On the CPU the first takes less than half the time (measured for the MLP 64-32-32-32-10, eight

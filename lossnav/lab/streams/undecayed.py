@@ -19,9 +19,12 @@ class Undecayed(optim.Uncertain):
     @torch.no_grad()
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Cancel the pull, then step."""
+        loss = None if closure is None else torch.enable_grad()(closure)()
         for group in self.param_groups:
-            for weight in group["params"]:
+            uphill = -1.0 if group["maximize"] else 1.0
+            for weight in (p for p in group["params"] if p.grad is not None):
                 prior = self._state_of(weight, group)
-                pull = group["temperature"] / prior["prior_variance"]
+                pull = uphill * group["temperature"] / prior["prior_variance"]
                 weight.grad.sub_(weight - prior["prior_mean"], alpha=pull)
-        return super().step(closure)
+        super().step()
+        return loss

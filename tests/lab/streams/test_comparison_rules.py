@@ -206,11 +206,22 @@ def test_the_noise_is_its_own():
     assert torch.equal(torch.get_rng_state(), before)
 
 
-def test_without_decay_a_weight_that_nothing_pulls_stays():
-    weight = nn.Parameter(torch.randn(50, generator=torch.Generator().manual_seed(0)))
+@pytest.mark.parametrize("maximize", [False, True])
+@pytest.mark.parametrize("closure", [False, True])
+def test_without_decay_a_weight_that_nothing_pulls_stays(maximize, closure):
+    weight, unused = (nn.Parameter(torch.randn(50, generator=torch.Generator().manual_seed(0))) for _ in range(2))
     start = weight.detach().clone()
-    rule = Undecayed([weight], lr=1e-2, clip=None)
+    rule = Undecayed([weight, unused], lr=1e-2, clip=None, maximize=maximize)
+
+    def backward():
+        rule.zero_grad()
+        (loss := (0.0 * weight).sum()).backward()
+        return loss
+
     for _ in range(20):
-        weight.grad = torch.zeros(50)
-        rule.step()
-    assert torch.equal(weight.detach(), start)
+        if closure:
+            assert rule.step(backward) == 0.0
+        else:
+            backward()
+            rule.step()
+    assert torch.equal(weight.detach(), start) and torch.equal(unused.detach(), start)
