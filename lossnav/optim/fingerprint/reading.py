@@ -337,6 +337,7 @@ def _words(seen: Fingerprint) -> str:
     places = 4 if seen.deterministic or seen.residual < 1e-4 else 3  # noise decides the rest
     parts = [f"{_LETTERS[name]} = {_digits(value, places)}".replace("× = ", "× ") for name, value in numbers.items()]
     parts += [_RATES.get(seen.rate, seen.rate)] if seen.rate != "constant" else []
+    parts += ["uphill"] if seen.numbers.get("gain", 1.0) < 0 else []
     if seen.residual_small > ALIKE:
         parts.append(f"where gradients are large: off by {100 * seen.residual_small:.2g} % at size one")
     if seen.decay != "none":
