@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from functools import partial
 
 import numpy as np
 import pytest
@@ -142,8 +143,8 @@ def test_what_is_no_function_of_a_gradient_is_refused_with_what_it_did(kind, why
 
 @pytest.mark.parametrize("kind", [torch.optim.SGD, torch.optim.Adam])
 def test_who_climbs_is_said_to(kind):
-    read = [ln.fingerprint(lambda p: kind(p, lr=0.1, maximize=uphill), timed=False) for uphill in (False, True)]
-    assert str(read[1]) == f"{read[0]}, uphill" and read[1].numbers["gain"] == pytest.approx(-0.1, rel=1e-6)
+    down, up = (ln.fingerprint(partial(kind, lr=0.1, maximize=uphill), timed=False) for uphill in (False, True))
+    assert str(up) == f"{down}, uphill" and up.numbers["gain"] == pytest.approx(-0.1, rel=1e-6)
 
 
 def test_the_name_of_a_class_says_nothing():
