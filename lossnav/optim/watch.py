@@ -401,7 +401,7 @@ def _alike(some: Tensor, other: Tensor) -> bool:
 def _inner(left: Any, right: list[Tensor]) -> Tensor:
     """Return Σ⟨left, right⟩ as a number on the device, of complex tensors that of both their parts."""
     if left is right:
-        return torch.stack([torch.linalg.vector_norm(_row(x)) for x in right]).to(torch.float64).square().sum()
+        return torch.stack(torch._foreach_norm([_row(x) for x in right])).to(torch.float64).square().sum()
     pairs = ((_row(x), _row(y)) for x, y in zip(left, right, strict=True))
     return torch.stack([torch.dot(x, y.to(x.dtype)) for x, y in pairs]).to(torch.float64).sum()
 
