@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import abc
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
@@ -57,6 +57,7 @@ class Price(abc.ABC):
         cap: what each coordinate's speed may be at most, where the free rule, so clipped, is the optimum; None where it
             is not.
         bare: whether there is a limit and nothing else.
+        lengths: for each field with a unit of θ, which power of it, so that numbers change with another unit.
         hurry: how often in a unit of time a path looks different, unit 1/T, where that is known.
     """
 
@@ -66,6 +67,7 @@ class Price(abc.ABC):
     hypothesis: ClassVar[str] = "any; as γ → ∞"
     cap: Any = None
     bare: bool = False
+    lengths: ClassVar[Mapping[str, float]] = {}
     hurry: float = 0.0
 
     @abc.abstractmethod
@@ -84,6 +86,12 @@ class Price(abc.ABC):
     def bregman(self, v: ArrayLike, p: ArrayLike) -> Any:
         """Return φ(v) + φ*(p) − p·v ≥ 0, shape (...): what v costs beyond what the costate p = −∇V asks for (W12)."""
         return np.maximum(self._beyond(np.asarray(self.value(v) + self.conjugate(p)), v, p), 0.0)
+
+    def in_units(self, length: float) -> Price:
+        """Return φ as it is where θ is counted in units of ``length``."""
+        given = {name: value for name in self.lengths if (value := getattr(self, name)) is not None}
+        changed = {name: np.asarray(value) / length ** self.lengths[name] for name, value in given.items()}
+        return replace(self, **changed)  # type: ignore[type-var]
 
     def softened(self, v: ArrayLike, softness: float) -> tuple[Any, Array, Array]:
         """Return a smooth φ, shape (...), that tends to this one as ``softness`` falls to 0, ∇φ and diag ∇²φ, (..., D).
@@ -195,6 +203,7 @@ class Acceleration(_Separable):
 
     order = 2
     smooth = True
+    lengths: ClassVar[Mapping[str, float]] = {"m": -2, "speed": -2}
     hypothesis = "a bowl of the curvature that is believed (W8, W9)"
 
     def __post_init__(self) -> None:
@@ -226,6 +235,11 @@ class Power(_Separable):
 
     def __post_init__(self) -> None:
         _checks.check(self, p=partial(_checks.finite, low=1.0, open_low=True), eta=_checks.positive)
+
+    @property
+    def lengths(self) -> Mapping[str, float]:  # type: ignore[override]
+        """η has the unit u^p."""
+        return {"eta": self.p}
 
     @property
     def quadratic(self) -> float | None:
@@ -287,6 +301,7 @@ class Box(_Separable):
     limit: Any
     eta: Any = math.inf
 
+    lengths: ClassVar[Mapping[str, float]] = {"limit": 1, "eta": 2}
     hypothesis = "a sum of convex losses of one coordinate each (W16, W17)"
     _each = ("limit", "eta")
 
@@ -444,6 +459,7 @@ class Toll(_Tolled, _Separable):
     lam: float
     eta: float = 1.0
 
+    lengths: ClassVar[Mapping[str, float]] = {"lam": -1, "eta": 2}
     hypothesis = "a sum of bowls of one coordinate each (W18)"
     cap = math.inf
 
@@ -487,6 +503,7 @@ class Linear(_Tolled):
     lam: float
     norm: str = "l1"
 
+    lengths: ClassVar[Mapping[str, float]] = {"lam": -1}
     moves = False
 
     def __post_init__(self) -> None:
@@ -536,6 +553,8 @@ class Norm(Price):
     eta: Any = None
     limit: Any = None
     layers: tuple[norms.Layer, ...] = field(init=False, repr=False)
+
+    lengths: ClassVar[Mapping[str, float]] = {"limit": 1, "eta": 2}
 
     def __post_init__(self) -> None:
         if (self.eta is None) is (self.limit is None):

@@ -162,8 +162,6 @@ def methods(
 def _solve(case: Case, solver: Solver, settings: Settings) -> Trajectory:
     """Choose the units, and solve; what is returned is not judged yet."""
     objective, loss = case.objective, case.loss
-    if objective.price is not None:  # its own units are not known here
-        return solver.solve(case, settings)
     scales = units.natural(objective, loss, case.theta0, case.span, case.endpoint)
     if scales is None:
         return solver.solve(case, settings)
@@ -173,6 +171,7 @@ def _solve(case: Case, solver: Solver, settings: Settings) -> Trajectory:
         scales.place(case.theta0),
         None if case.endpoint is None else scales.place(case.endpoint),
         None if case.span is None else scales.span(case.span),
+        case.velocity0 if case.velocity0 is None or isinstance(case.velocity0, str) else scales.pace(case.velocity0),
     )
     try:
         path = solver.solve(inner, settings)

@@ -11,6 +11,8 @@ orders, each θ_i gets a length of its own that makes the diagonal even.
 A metric that depends on θ has its own length: m = 1, and λ is 1, or what the metric says of a change of units that
 leaves its formula as it is (``Metric.units_at``). That may be another λ for each parameter, and where a parameter is a
 logarithm it is a shift, :math:`\theta=\lambda\theta'+s`.
+
+Beside a price, whose scales of time nobody knows, λ alone is chosen: τ = j = 1, and k′ = 1.
 """
 
 from __future__ import annotations
@@ -52,12 +54,19 @@ class Units:
         """Return θ, shape (..., D), dimensionless."""
         return (theta - self.shift) / self.length
 
+    def pace(self, velocity: Array) -> Array:
+        """Return a velocity, shape (..., D), dimensionless."""
+        return velocity / (self.length / self.time)
+
     def back(self, theta: Array) -> Array:
         """Return the user's θ, shape (..., D)."""
         return theta * self.length + self.shift
 
     def objective(self, objective: Objective) -> Objective:
-        """Return the dimensionless objective."""
+        """Return the dimensionless objective; beside a price, of which only a length is known, one with k = 1."""
+        if objective.price is not None:
+            price = objective.price.in_units(float(self.length[0]))
+            return replace(objective, price=price, k=1.0, terminal=objective.terminal / objective.k)
         metric = objective.metric
         if isinstance(metric, np.ndarray) or (isinstance(metric, Metric) and metric.constant):
             prices = np.multiply.outer(self.length, self.length) / (self.time * objective.eta * self.cost)
@@ -127,7 +136,8 @@ class Units:
             excess=path.excess * self.cost,
             asymptote=self.back(path.asymptote),
             position=partial(self._position, path.position),
-            rate=partial(self._rate, path.rate),
+            rate=partial(self._rate, 1, path.rate),
+            second=None if path.second is None else partial(self._rate, 2, path.second),
             end=path.end * self.time,
             residual=path.residual * float(np.max(self.length)) / self.time**2,
             error=path.error * self.cost,
@@ -139,8 +149,8 @@ class Units:
     def _position(self, position: Callable[[Array], Array], t: Array) -> Array:
         return self.back(position(t / self.time))
 
-    def _rate(self, rate: Callable[[Array], Array], t: Array) -> Array:
-        return rate(t / self.time) * (self.length / self.time)
+    def _rate(self, order: int, rate: Callable[[Array], Array], t: Array) -> Array:
+        return rate(t / self.time) * (self.length / self.time**order)
 
     def __str__(self) -> str:
         theta = f"{self.length[0]:.3g}" if self._alike else _checks.shown(self.length)
@@ -162,6 +172,9 @@ def natural(objective: Objective, loss: Loss, theta0: Array, span: float | None,
     """
     if isinstance(loss, Task):  # what decides where a path ends
         loss = loss.final or loss.at(0.0)
+    if objective.price is not None:
+        length = _power(_extent(loss, theta0, stop) or 1.0)
+        return None if abs(math.log2(length)) <= _NEAR else Units(1.0, length * np.ones(loss.dim), 1.0)
     if objective.curved:
         return _under_curved(objective, loss, theta0, span)
     lengths = _lengths(objective, loss.dim)
@@ -193,13 +206,12 @@ def _under_constant(
     known = loss.stationary_points()
     mass = _power(1.0 if objective.metric is None else float(np.max(np.abs(objective.metric_matrix(loss.dim)))))
     control_gain = math.log2(objective.eta) + math.log2(objective.k) - math.log2(mass)  # of ηk/m
-    size = float(np.max(np.abs(theta0 if stop is None else [theta0, stop]), initial=0.0))
+    size = _extent(loss, theta0, stop)
     # The fastest rate √(ηkh/m): h is known where the loss has formulas, else sampled.
     exact = known is not None or isinstance(loss, Quadratic)
     if exact:
         places = known if known is not None else theta0[None, :]
         curvature = float(np.max(np.abs(loss.hessian(places)), initial=0.0))
-        size = max(size, float(np.max(np.abs(known), initial=0.0))) if known is not None else size
     else:
         curvature = _steepness(loss, theta0, size or 1.0, control_gain)
     pace = 2.0 ** min((math.log2(curvature) + control_gain) / 2, 1000.0) if curvature > 0 else 0.0
@@ -218,6 +230,13 @@ def _under_constant(
     if max(map(abs, orders)) <= wide and abs(math.log2(length)) <= near:
         return None
     return _made(objective, time, length * np.ones(loss.dim), math.log2(mass) + 2 * math.log2(length))
+
+
+def _extent(loss: Loss, theta0: Array, stop: Array | None) -> float:
+    """Return how far from 0 a path is known to be: at its ends, and in places to rest."""
+    known = loss.stationary_points()
+    places = np.vstack([theta0, *([] if stop is None else [stop]), *([] if known is None else known)])
+    return float(np.max(np.abs(places), initial=0.0))
 
 
 def _under_curved(objective: Objective, loss: Loss, theta0: Array, span: float | None) -> Units | None:

@@ -141,6 +141,7 @@ HOOKS = (
     "softened",
     "softened_velocity",
     "ease",
+    "in_units",
 )
 EXEMPT = {
     **{

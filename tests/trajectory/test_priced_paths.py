@@ -313,3 +313,40 @@ def test_a_search_whose_budget_is_spent_ends():
     )
     path = ln.solve(ln.Objective(gamma=0.5, price=P.Box(0.6)), wells, [-1.3, 0.8], max_calls=300, throw=False)
     assert not path.converged and "max_calls" in path.reason and wells.calls < 500
+
+
+@pytest.mark.parametrize(
+    "priced",
+    [
+        lambda u: P.Box(0.6 * u, u**2),
+        lambda u: P.Norm("linf", limit=0.6 * u),
+        lambda u: P.Power(1.5, u**1.5),
+        lambda u: P.Acceleration(1 / u**2, 0.3 / u**2),
+    ],
+    ids=["box", "norm", "power", "acceleration"],
+)
+@pytest.mark.parametrize("unit", [1e-6, 1e6])
+def test_paths_do_not_feel_the_unit_of_theta(priced, unit):
+    """Nor do differences: with steps of 7e-4, where lengths are 1e-6, a path was certified that costs a tenth more."""
+    formula, start = sympy.sqrt(1 + X**2) + sympy.sqrt(1 + (X / 2 + Y) ** 2), np.array([1.0, -0.8])
+    mixed = np.array([[1.0, 0.5], [0.0, 1.0]])
+    loss = ln.losses.Function(lambda x: np.sqrt(1 + (x / unit @ mixed) ** 2).sum(-1), dim=2)
+    exact = ln.solve(ln.Objective(gamma=0.5, k=0.7, price=priced(1.0)), ln.losses.Function(formula), start)
+    path = ln.solve(ln.Objective(gamma=0.5, k=0.7, price=priced(unit)), loss, unit * start)
+    assert path.action == pytest.approx(exact.action, rel=1e-8)
+    t = np.array([0.0, 0.7, 2.0])
+    np.testing.assert_allclose(path(t) / unit, exact(t), atol=1e-5)
+    np.testing.assert_allclose(path.velocity(t) / unit, exact.velocity(t), atol=1e-5)
+    if exact.objective.price.order == 2:
+        np.testing.assert_allclose(path.acceleration(t) / unit, exact.acceleration(t), atol=1e-5)
+
+
+def test_a_toll_has_the_unit_of_the_loss_over_theta():
+    """On a bowl far off in other units, in closed form: counted in other units, no digit changes."""
+    bowls = (ln.losses.Quadratic(np.diag([1.0, 4.0]) / u**2, minimum=[0.0, 0.0]) for u in (1.0, 2.0**20))
+    own, other = (
+        ln.solve(ln.Objective(gamma=1.0, price=P.Toll(0.2 / u, u**2)), bowl, u * np.array([1.0, -0.5]))
+        for u, bowl in zip((1.0, 2.0**20), bowls, strict=True)
+    )
+    assert other.action == own.action
+    np.testing.assert_array_equal(other([0.5, 3.0]) / 2**20, own([0.5, 3.0]))
