@@ -49,8 +49,7 @@ export const curvesView = (sheet, parts) => [(root, state) => buildCurves(root, 
  */
 function buildCurves(root, state, sheet, parts) {
   const { axis, rows, lines } = sheet;
-  const traits = /** @type {(keyof T & string)[]} */ (Object.keys(sheet.traits));
-  const trait = lastOf(traits);
+  const trait = /** @type {keyof T & string} */ (lastOf(Object.keys(sheet.traits)));
   const [low, high] = [axis.range[0], lastOf(axis.range)];
   const ends = [low, high].map((value) => along(axis, value));
   const at = () => /** @type {number} */ (state.get(trait));
@@ -69,9 +68,8 @@ function buildCurves(root, state, sheet, parts) {
   /** @type {CurveScene} */
   let drawn;
   root.classList.add("ln-curves");
-  return simpleView(root, state, traits, {
+  return simpleView(root, state, sheet, {
     label: sheet.label,
-    title: sheet.title,
     hint: sheet.hint,
     dials: parts.dials(state),
     legend: [table.legend],

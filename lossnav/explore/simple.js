@@ -14,7 +14,6 @@ import { runner } from "./runner.js";
  * @template T, S
  * @typedef {object} Simple
  * @property {string} label what it is about, for screen readers
- * @property {string} title
  * @property {string} hint what to try
  * @property {{ [trait in keyof T]?: Mover }} dials by trait, the main one first
  * @property {Node[]} [legend] what the lines are
@@ -34,11 +33,11 @@ import { runner } from "./runner.js";
  * @template T, S
  * @param {HTMLElement} root
  * @param {State<T>} state
- * @param {(keyof T & string)[]} traits
+ * @param {{ title: string, traits: Record<string, unknown> }} sheet the constants
  * @param {Simple<T, S>} parts
  * @returns {View}
  */
-export function simpleView(root, state, traits, parts) {
+export function simpleView(root, state, { title, traits }, parts) {
   const { dials, legend, control = [], more = [], numbers = [], grips, lay, show, run, python } = parts;
   const [stage, below, says] = [figure(), figure(), readout()];
   const sliders = /** @type {[keyof T & string, Mover][]} */ (Object.entries(dials));
@@ -46,9 +45,9 @@ export function simpleView(root, state, traits, parts) {
   const dots = run && runner(root, state, stage, run.seconds);
   const [first, ...others] = sliders.map(([, { node }]) => node);
   const main = [...(first ? [first] : []), ...(dots ? [dots.node] : []), ...control];
-  scaffold(root, { ...parts, stage: [stage], legend, control: main, says, more: [...others, ...more], rows: parts.two === "below" ? [below] : [], numbers: [...(parts.two === "details" ? [below] : []), ...numbers] });
+  scaffold(root, { ...parts, title, stage: [stage], legend, control: main, says, more: [...others, ...more], rows: parts.two === "below" ? [below] : [], numbers: [...(parts.two === "details" ? [below] : []), ...numbers] });
   const put = grips?.(stage, below);
-  const read = () => /** @type {T} */ (state.pick(...traits));
+  const read = () => /** @type {T} */ (state.pick(.../** @type {(keyof T & string)[]} */ (Object.keys(traits))));
   /** @type {S} */
   let scene;
   return {

@@ -21,9 +21,6 @@ const FLOOR = Math.log10(SHARED.edge);
 /** How a rule's line is drawn. */
 const style = (/** @type {Rule} */ rule) => ({ ...inked(SHARED.lines[rule]), "stroke-width": 2.2 });
 
-/** @type {(keyof Setting)[]} */
-const TRAITS = ["kappa", "guess", "curvature"];
-
 /** @type {(root: HTMLElement, state: State<Setting>) => View} */
 const buildAcceleration = (root, state) => {
   const { traits } = SHARED;
@@ -31,9 +28,8 @@ const buildAcceleration = (root, state) => {
   /** @type {Scale} */
   let across;
   const move = (/** @type {number} */ u) => state.set("curvature", 10 ** clamp(u, FLOOR, 0));
-  return simpleView(root, state, TRAITS, {
+  return simpleView(root, state, SHARED, {
     label: "accelerated methods and rules that know the curvature",
-    title: SHARED.title,
     hint: "Raise κ: two of them need √κ steps, for two reasons. Lower the belief to see who diverges. Drag h along the lower axis.",
     dials: {
       kappa: logDial(state, "kappa", { symbol: "κ", name: "condition number", marks: traits.kappa.range, text: (v) => fixed(v, v < 10 ? 2 : 1) }),

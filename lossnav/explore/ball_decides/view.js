@@ -22,17 +22,13 @@ const WIDE = { optimal: 4, rule: 1.8, ball: 2 };
 /** How a line is drawn. */
 const style = (/** @type {Line} */ line) => ({ ...inked(SHARED.lines[line]), "stroke-width": WIDE[line] });
 
-/** @type {(keyof Setting)[]} */
-const TRAITS = ["angle", "gamma", "norm", "start"];
-
 /** @type {(root: HTMLElement, state: State<Setting>) => View} */
 const buildBallDecides = (root, state) => {
   const { traits, edge, hold, names } = SHARED;
   const table = lineTable(SHARED.lines, [], (_, key) => style(key));
   const choice = buttonRow(names.map((name, norm) => [name, `charge the speed in ${name}`, () => state.set("norm", norm)]));
-  return simpleView(root, state, TRAITS, {
+  return simpleView(root, state, SHARED, {
     label: "steepest descent under a limit of speed, and the best path",
-    title: SHARED.title,
     hint: "Turn the bowl along the axes: under ℓ₁ and ℓ∞ steepest descent is then the best path. Or leave it turned, and raise γ.",
     dials: {
       angle: linearDial(state, "angle", { symbol: "α", name: "angle of the bowl", marks: traits.angle.range, text: (v) => `${fixed(v, 1)}°` }, 180),

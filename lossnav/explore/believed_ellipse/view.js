@@ -13,9 +13,7 @@ import { inked, lineTable } from "../tables.js";
 import SHARED from "./constants.json" with { type: "json" };
 import { angleApart, believed, exponent, rowSpreads, spectrum, steps } from "./model.js";
 
-/** @type {(keyof Setting)[]} */
-const TRAITS = ["gradient", "angle", "turn", "ratio", "gamma"];
-const { beliefs: BELIEFS, traits: TRAITS_OF } = SHARED;
+const { beliefs: BELIEFS, traits: TRAITS } = SHARED;
 const degrees = (/** @type {number} */ v) => `${fixed(v, 1)}°`;
 const round = (/** @type {number} */ v) => `${fixed(v, 0)}°`;
 
@@ -23,15 +21,14 @@ const round = (/** @type {number} */ v) => `${fixed(v, 0)}°`;
 const buildBelievedEllipse = (root, state) => {
   const lines = { ...BELIEFS, other: { ...SHARED.other, tint: "neutral" } };
   const table = lineTable(lines, ["belief", "off the full", "length"], inked);
-  return simpleView(root, state, TRAITS, {
+  return simpleView(root, state, SHARED, {
     label: "five beliefs about the second moment of gradients, and five steps",
-    title: SHARED.title,
     hint: "Drag the gradient, and turn the ellipse. Then turn the other row's, which two of the beliefs mix in; then raise γ.",
     dials: {
-      angle: linearDial(state, "angle", { symbol: "α", name: "ellipse's angle", marks: TRAITS_OF.angle.range, text: degrees, label: round }, 360),
-      turn: linearDial(state, "turn", { symbol: "δ", name: "other row's turn", marks: TRAITS_OF.turn.range, text: degrees, label: round }, 120),
-      ratio: linearDial(state, "ratio", { symbol: "ρ", name: "other row's ratio", marks: TRAITS_OF.ratio.range }, 200),
-      gamma: discountDial(state, TRAITS_OF.gamma.range),
+      angle: linearDial(state, "angle", { symbol: "α", name: "ellipse's angle", marks: TRAITS.angle.range, text: degrees, label: round }, 360),
+      turn: linearDial(state, "turn", { symbol: "δ", name: "other row's turn", marks: TRAITS.turn.range, text: degrees, label: round }, 120),
+      ratio: linearDial(state, "ratio", { symbol: "ρ", name: "other row's ratio", marks: TRAITS.ratio.range }, 200),
+      gamma: discountDial(state, TRAITS.gamma.range),
     },
     legend: [table.legend],
     numbers: [table.node],

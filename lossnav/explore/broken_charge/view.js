@@ -21,16 +21,12 @@ import { chargeLaw, pairWalk } from "./model.js";
 
 /** @typedef {ChartFrame<"imbalance">} ChargeFrame */
 
-/** @type {(keyof Setting)[]} */
-const TRAITS = ["start", "eta", "beta", "decay", "noise"];
-
 /** @type {(root: HTMLElement, state: State<Setting>) => View} */
 const buildBrokenCharge = (root, state) => {
   const { traits, lines, edge, hold, high } = SHARED;
   const finely = (/** @type {number} */ v) => fixed(v, 4);
-  return simpleView(root, state, TRAITS, {
+  return simpleView(root, state, SHARED, {
     label: "what a loss cannot change of two weights, and what changes it",
-    title: SHARED.title,
     hint: "Drag the start. Then break the law, one part at a time: η up, λ up, and noise.",
     dials: {
       eta: logDial(state, "eta", { symbol: "η", name: "learning rate", marks: traits.eta.range, text: finely }),

@@ -22,9 +22,6 @@ const [LEAST, MOST] = SHARED.traits.span.range;
 /** How a curvature's line is drawn. */
 const lineOf = (/** @type {Line} */ line) => ({ ...inked(SHARED.lines[line]), "stroke-width": 2.4 });
 
-/** @type {(keyof Setting)[]} */
-const TRAITS = ["span", "gamma", "charge", "drawn"];
-
 /** @type {(root: HTMLElement, state: State<Setting>) => View} */
 const buildDeadline = (root, state) => {
   const { traits, presets } = SHARED;
@@ -35,9 +32,8 @@ const buildDeadline = (root, state) => {
   const reach = (/** @type {number} */ span) => state.set("span", clamp(span, LEAST, MOST));
   const lift = (/** @type {number} */ i, /** @type {number} */ a) =>
     state.set("drawn", state.get("drawn").map((old, j) => (i === j ? clamp(a, 0, 1) : old)));
-  return simpleView(root, state, TRAITS, {
+  return simpleView(root, state, SHARED, {
     label: "schedules from a deadline, and the loss weight that a schedule asks for",
-    title: SHARED.title,
     hint: "Drag T: the plateau and its cooldown move along. Then draw a schedule: red is a weight that nobody has.",
     dials: {
       gamma: discountDial(state, traits.gamma.range),

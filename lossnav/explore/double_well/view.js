@@ -27,9 +27,6 @@ const NOTE =
   "Beads mark every quarter unit of time. The two bars say where each start ends, under the optimal plan and under " +
   "gradient descent (Eq. 4). For γ from γₕₑₜ to 3.90 the cost has a kink at θₛ, where the verdict changes.";
 
-/** @type {(keyof Traits)[]} */
-const TRAITS = ["start", "gamma"];
-
 /** @type {(root: HTMLElement, state: import("../life.js").State<Traits>) => import("../life.js").View} */
 const buildDoubleWell = (root, state) => {
   const rests = stationary();
@@ -51,9 +48,8 @@ const buildDoubleWell = (root, state) => {
   });
   /** @type {Policy | null} */
   let families = null;
-  return simpleView(root, state, TRAITS, {
+  return simpleView(root, state, SHARED, {
     label: "stay in the shallow well or cross into the deep one",
-    title: SHARED.title,
     hint: "Drag the ball along the landscape, then raise γ slowly past γₕₑₜ and watch the verdict flip.",
     dials: { gamma },
     legend: [table.legend],

@@ -15,8 +15,6 @@ import { lineSample, sampleTable } from "../tables.js";
 import SHARED from "./constants.json" with { type: "json" };
 import { driftLaw, driftTimes } from "./model.js";
 
-/** @type {(keyof Setting)[]} */
-const TRAITS = ["start", "minimum", "rate", "decay", "gamma"];
 const ALONE = { stroke: ink("neutral"), "stroke-width": 2, "stroke-dasharray": "2 4" };
 
 /** @type {(u: number[], v: number[]) => number} */
@@ -31,9 +29,8 @@ function buildDriftField(root, state) {
   const fastest = lastOf(traits.rate.range);
   const turning = { symbol: "q", name: "rotation rate of the drift", marks: traits.rate.range };
   const table = placeTable();
-  return simpleView(root, state, TRAITS, {
+  return simpleView(root, state, SHARED, {
     label: "the optimal path under a drift",
-    title: SHARED.title,
     hint: "Set j = 0 and turn q up; then raise γ and watch the end leave the effective minimum. Drag the start, or the minimum.",
     dials: {
       rate: traitDial(state, "rate", { ...turning, label: (v) => fixed(v, v % 1 ? 1 : 0) }, {

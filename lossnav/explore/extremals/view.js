@@ -13,8 +13,6 @@ import { inked, lineTable } from "../tables.js";
 import SHARED from "./constants.json" with { type: "json" };
 import { bestGrowing, extremal, extremalCost } from "./model.js";
 
-/** @type {(keyof Setting)[]} */
-const TRAITS = ["growing", "gamma", "horizon"];
 const [LEAST, MOST] = SHARED.traits.growing.range;
 const [FROM, TO] = SHARED.across;
 
@@ -22,9 +20,8 @@ const [FROM, TO] = SHARED.across;
 const buildExtremals = (root, state) => {
   const look = (/** @type {"chosen" | "best" | "free"} */ name) => ({ ...inked(SHARED.lines[name]), "stroke-width": 2.4 });
   const move = (/** @type {number} */ c) => state.set("growing", clamp(c, LEAST, MOST));
-  return simpleView(root, state, TRAITS, {
+  return simpleView(root, state, SHARED, {
     label: "every path here solves the same equation; cost chooses one",
-    title: SHARED.title,
     hint: "Drag the point on the parabola. Then raise T: the parabola closes around c₊ = 0.",
     dials: {
       horizon: logDial(state, "horizon", { symbol: "T", name: "horizon", marks: SHARED.traits.horizon.range }),

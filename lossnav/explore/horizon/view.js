@@ -48,9 +48,6 @@ function percent(e) {
   return e > 9.995 ? "> 10×" : `${fixed(100 * e, e < 0.1 ? 1 : 0)}%`;
 }
 
-/** @type {(keyof Traits)[]} */
-const TRAITS = ["start", "gamma", "dt"];
-
 /** @type {(root: HTMLElement, state: State<Traits>) => View} */
 const buildHorizon = (root, state) => {
   const step = () => state.get("dt") ?? Infinity; // JSON has no ∞: the trait travels as null
@@ -73,9 +70,8 @@ const buildHorizon = (root, state) => {
   });
   /** @type {StepFrame} */
   let frame;
-  return simpleView(root, state, TRAITS, {
+  return simpleView(root, state, SHARED, {
     label: "one optimal step and its three limits",
-    title: SHARED.title,
     hint: "Send Δt to ∞; then shrink it and compare γ = 0 with γ = 10. Drag the start, or the step.",
     dials: {
       dt: { node: time.node, show: (dt) => time.show(dt ?? Infinity) },

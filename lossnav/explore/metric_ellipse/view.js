@@ -18,8 +18,6 @@ import { VALLEY, angleBetween, ellipseThrough, metricLaw, restTimes } from "./mo
 
 const { edge: EDGE, size: SIZE, steps: STEPS } = SHARED; // the drawn ellipse is SIZE unit ellipses long
 const WIDEST = lastOf(SHARED.traits.ratio.range);
-/** @type {(keyof Setting)[]} */
-const TRAITS = ["start", "angle", "ratio", "gamma"];
 const AGREE = 1; // degrees
 
 const degrees = (/** @type {number} */ v) => `${fixed(v, 1)}°`;
@@ -34,9 +32,8 @@ function buildMetricEllipse(root, state) {
   const stretch = (/** @type {number} */ by) => state.set("ratio", clamp(state.get("ratio") * by, 1, WIDEST));
   /** @type {SquareFrame} */
   let frame;
-  return simpleView(root, state, TRAITS, {
+  return simpleView(root, state, SHARED, {
     label: "how a metric turns the step",
-    title: SHARED.title,
     hint: "Turn the ellipse: at which angle do all directions agree? Drag its end, or the start; then send γ to 0.",
     dials: {
       angle: linearDial(state, "angle", {

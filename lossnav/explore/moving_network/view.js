@@ -21,9 +21,6 @@ import { forecast, longest, meanFar, measuredExponents, nearestLag, nearestRun, 
 /** @typedef {ChartFrame<"far" | "slope">} MotionFrame */
 /** @typedef {{ f: MotionFrame, x: Scale, up: Scale, slope: Scale }} Scene */
 
-/** @type {(keyof Traits)[]} */
-const TRAITS = ["eta", "batch", "beta", "n"];
-
 /**
  * @param {HTMLElement} root
  * @param {State<Traits>} state
@@ -31,9 +28,8 @@ const TRAITS = ["eta", "batch", "beta", "n"];
 function buildMovingNetwork(root, state) {
   const table = lineTable(SHARED.lines, [], (line, key) => ({ ...inked(line), "stroke-width": key === "seeds" ? 6 : 2.4, "stroke-linecap": key === "seeds" ? "round" : "butt" }));
   const steps = countPlayer(root, state, [2, longest]);
-  return simpleView(root, state, TRAITS, {
+  return simpleView(root, state, SHARED, {
     label: "how far a trained network gets in n steps, predicted and recorded",
-    title: SHARED.title,
     hint: "Drag n along the line and read the exponent there. Then heat the network, with any of the three: where does the line leave the dots?",
     dials: {
       eta: logDial(state, "eta", { symbol: "η", name: "learning rate", marks: SHARED.traits.eta.range, text: (v) => fixed(v, 4) }),

@@ -19,9 +19,6 @@ import { mostSteps, noiseShares, octaves, spectrumDistances, stillCounts } from 
 /** @typedef {Setting & { n: number }} Traits */
 /** @typedef {{ h: Scale, share: Scale, x: Scale, c: Scale }} SpectrumScales */
 
-/** @type {(keyof Traits)[]} */
-const TRAITS = ["eta", "beta", "slope", "own", "n"];
-
 /** @type {(root: HTMLElement, state: State<Traits>) => View} */
 const buildNoiseSpectrum = (root, state) => {
   /** Who moves s wants the power law. @type {State<Traits>} */
@@ -31,9 +28,8 @@ const buildNoiseSpectrum = (root, state) => {
     ["A power law", "noise that grows like a power of curvature", () => state.set("own", 0)],
   ]);
   const steps = countPlayer(root, state, [2, mostSteps]);
-  return simpleView(root, state, TRAITS, {
+  return simpleView(root, state, SHARED, {
     label: "where noise pushes, and the exponent that comes of it",
-    title: SHARED.title,
     hint: "Drag n to the right: steep directions stop counting first. Then take a power law: there, c settles.",
     dials: {
       slope: linearDial(bent, "slope", { symbol: "s", name: "bars grow like ρˢ", marks: SHARED.traits.slope.range }, 100),

@@ -21,9 +21,6 @@ import { laws, matched, oscillator, rates, settles, steps } from "./model.js";
 
 const NAMES = { over: "overdamped", critical: "critical", under: "underdamped" };
 
-/** @type {(keyof Traits)[]} */
-const TRAITS = ["start", "eta", "beta", "rho"];
-
 /**
  * @param {HTMLElement} root
  * @param {State<Traits>} state
@@ -31,9 +28,8 @@ const TRAITS = ["start", "eta", "beta", "rho"];
 function buildNoisyOscillator(root, state) {
   const spell = (/** @type {number} */ v) => fixed(v, v < 0.01 ? 4 : v < 0.1 ? 3 : 2);
   const table = lineTable(SHARED.lines, [], (line, key) => ({ ...inked(line), "stroke-width": key === "path" ? 1.2 : 2.6 }));
-  return simpleView(root, state, TRAITS, {
+  return simpleView(root, state, SHARED, {
     label: "one mode of SGD with noise, in phase space",
-    title: SHARED.title,
     hint: "Raise ρ from left to right: it creeps, it swings, it diverges. Raise β: the cloud grows. Drag the start.",
     dials: {
       eta: logDial(state, "eta", { symbol: "η", name: "learning rate", marks: SHARED.traits.eta.range, text: spell }),

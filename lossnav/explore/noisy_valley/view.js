@@ -17,8 +17,6 @@ import { VALLEY, carriedBy, level, longAxis, parts, split } from "./model.js";
 
 /** @typedef {Setting & { start: number[] }} Traits */
 
-/** @type {(keyof Traits)[]} */
-const TRAITS = ["start", "angle", "ratio"];
 const degrees = (/** @type {number} */ v) => `${fixed(v, 1)}°`;
 
 /**
@@ -27,9 +25,8 @@ const degrees = (/** @type {number} */ v) => `${fixed(v, 1)}°`;
  */
 function buildNoisyValley(root, state) {
   const table = lineTable(SHARED.lines, [], inked);
-  return simpleView(root, state, TRAITS, {
+  return simpleView(root, state, SHARED, {
     label: "a valley with noise that has a direction",
-    title: SHARED.title,
     hint: "Turn the noise along the valley, at 45°: the current stops. Drag the point.",
     dials: {
       angle: linearDial(state, "angle", {

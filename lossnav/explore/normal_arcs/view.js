@@ -13,8 +13,6 @@ import { inked, lineTable } from "../tables.js";
 import SHARED from "./constants.json" with { type: "json" };
 import { wayLength, ways } from "./model.js";
 
-/** @type {(keyof Setting)[]} */
-const TRAITS = ["mu", "sigma", "share"];
 const [WEST, EAST] = SHARED.traits.mu.range;
 const [NARROW_END, BROAD_END] = [SHARED.traits.sigma.range[0], lastOf(SHARED.traits.sigma.range)];
 const style = (/** @type {"arc" | "spread" | "precision"} */ name) => ({ ...inked(SHARED.lines[name]), "stroke-width": name === "arc" ? 3 : 2 });
@@ -26,9 +24,8 @@ const buildNormalArcs = (root, state) => {
   const [low, high] = [SHARED.traits.share.range[0], lastOf(SHARED.traits.share.range)];
   const same = (/** @type {number} */ s) => s;
   const time = traitPlayer(root, state, "share", { ends: [low, high], along: same, value: same, seconds: 6 });
-  return simpleView(root, state, TRAITS, {
+  return simpleView(root, state, SHARED, {
     label: "the shortest way between two normal distributions, and two straight ones",
-    title: SHARED.title,
     hint: "Drag the end, then go along the way. Between two narrow distributions the shortest way leads through broad ones.",
     dials: { share: linearDial(state, "share", { symbol: "s", name: "share of the way", marks: SHARED.traits.share.range }, 200) },
     legend: [table.legend],

@@ -23,16 +23,12 @@ const WIDE = { optimal: 3.4, ball: 2, walker: 2.4, average: 2.2 };
 /** How a path is drawn. */
 const style = (/** @type {Line} */ line) => ({ ...inked(SHARED.lines[line]), "stroke-width": WIDE[line] });
 
-/** @type {(keyof Setting)[]} */
-const TRAITS = ["gamma", "speed", "start"];
-
 /** @type {(root: HTMLElement, state: State<Setting>) => View} */
 const buildOneMap = (root, state) => {
   const { traits, edge, hold, widest } = SHARED;
   const table = lineTable(SHARED.lines, [], (_, key) => style(key));
-  return simpleView(root, state, TRAITS, {
+  return simpleView(root, state, SHARED, {
     label: "the best path where acceleration is charged",
-    title: SHARED.title,
     hint: "Lower γ from 16 to 0: the best path swings less and less. Whether it swings at all, γ does not decide: raise c for that.",
     dials: {
       gamma: discountDial(state, traits.gamma.range),

@@ -13,15 +13,11 @@ import { inked, lineTable } from "../tables.js";
 import SHARED from "./constants.json" with { type: "json" };
 import { limitRate, myopicFactor, plannedFactor, sumCost } from "./model.js";
 
-/** @type {(keyof Setting)[]} */
-const TRAITS = ["gamma", "dt"];
-
 /** @type {(root: HTMLElement, state: State<Setting>) => import("../life.js").View} */
 const buildPlannedSteps = (root, state) => {
   const table = lineTable(SHARED.lines, ["θ over time", "rate", "J"], inked);
-  return simpleView(root, state, TRAITS, {
+  return simpleView(root, state, SHARED, {
     label: "steps that are planned together become a path as they get shorter",
-    title: SHARED.title,
     hint: "Make Δt small. The steps settle on the path; those planned one at a time stand still.",
     dials: {
       dt: logDial(state, "dt", { symbol: "Δt", name: "time of a step", marks: SHARED.traits.dt.range }),

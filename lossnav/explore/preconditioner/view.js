@@ -13,8 +13,6 @@ import { lineTable } from "../tables.js";
 import SHARED from "./constants.json" with { type: "json" };
 import { limits, preconditioner, slopeThere } from "./model.js";
 
-/** @type {(keyof Setting)[]} */
-const TRAITS = ["gamma", "dt", "curvature"];
 const [FLAT, STEEP] = SHARED.traits.curvature.range;
 
 /** @type {(root: HTMLElement, state: State<Setting>) => import("../life.js").View} */
@@ -23,9 +21,8 @@ const buildPreconditioner = (root, state) => {
   const lines = { optimal: SHARED.optimal, ...SHARED.limits };
   const table = lineTable(lines, ["along this direction", "φ"], ({ dash }, key) => ({ stroke: ink(key), "stroke-dasharray": dash }));
   const move = (/** @type {number} */ power) => state.set("curvature", clamp(10 ** power, FLAT, STEEP));
-  return simpleView(root, state, TRAITS, {
+  return simpleView(root, state, SHARED, {
     label: "the optimal preconditioner over curvature, and three rules that it becomes",
-    title: SHARED.title,
     hint: "Drag the point from flat to steep. Then move the corners: the left one with γ, the right one with Δt.",
     dials: {
       gamma: logDial(state, "gamma", { symbol: "γ", name: "discount rate", marks: SHARED.traits.gamma.range, text: spell }),

@@ -18,14 +18,10 @@ import { bestPath, billed, placeOfBest } from "./model.js";
 
 const [ROW, NAMES] = [27, 118]; // height of a bar's row, and the width of its name
 
-/** @type {(keyof Setting)[]} */
-const TRAITS = ["start", "gamma", "kappa"];
-
 /** @type {(root: HTMLElement, state: State<Setting>) => View} */
 const buildRegretRace = (root, state) =>
-  simpleView(root, state, TRAITS, {
+  simpleView(root, state, SHARED, {
     label: "the regret of six rules, by speed and direction",
-    title: SHARED.title,
     hint: "Drag γ from 0 to 10: no path changes but the pink one, yet another is the best. Then drag the start.",
     dials: {
       gamma: discountDial(state, SHARED.traits.gamma.range),

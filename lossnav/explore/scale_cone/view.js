@@ -21,16 +21,12 @@ import { coneWalk } from "./model.js";
 const PATH = { stroke: ink("optimal"), "stroke-width": 1.6, "stroke-opacity": 0.75 };
 const LAW = { stroke: ink("ink"), "stroke-width": 1.6, "stroke-dasharray": "5 4" };
 
-/** @type {(keyof Setting)[]} */
-const TRAITS = ["eta", "beta", "decay", "noise", "start"];
-
 /** @type {(root: HTMLElement, state: State<Setting>) => View} */
 const buildScaleCone = (root, state) => {
   const { traits, edge } = SHARED;
   const finely = (/** @type {number} */ v) => fixed(v, 4);
-  return simpleView(root, state, TRAITS, {
+  return simpleView(root, state, SHARED, {
     label: "gradient descent on a loss of the direction alone",
-    title: SHARED.title,
     hint: "Whatever you move, the walk finds its circle, and the angle per step its law. Move ν to see which radius momentum gives.",
     dials: {
       eta: logDial(state, "eta", { symbol: "η", name: "learning rate", marks: traits.eta.range, text: (v) => fixed(v, 3) }),

@@ -14,8 +14,6 @@ import { bothPlans, plansAt, threshold, wells } from "./model.js";
 
 /** @typedef {{ gamma: number, start: number }} Traits */
 
-/** @type {(keyof Traits)[]} */
-const TRAITS = ["gamma", "start"];
 const [SLOW, FAST] = SHARED.traits.gamma.range;
 const [WEST, EAST] = SHARED.traits.start.range;
 const style = (/** @type {"best" | "other" | "edge"} */ name) => ({ ...inked(SHARED.lines[name]), "stroke-width": name === "edge" ? 2 : 2.8 });
@@ -26,9 +24,8 @@ const buildStayMap = (root, state) => {
   const put = (/** @type {number} */ power, /** @type {number} */ start) => [state.set("gamma", clamp(10 ** power, SLOW, FAST)), state.set("start", clamp(start, WEST, EAST))];
   /** @type {Policy | null} */
   let known = null;
-  return simpleView(root, state, TRAITS, {
+  return simpleView(root, state, SHARED, {
     label: "which plan is best, by discount and start, and the path that belongs to a point of the map",
-    title: SHARED.title,
     hint: "Drag the point over the line. On the map it is a hair's breadth; the path goes to the other valley.",
     dials: {},
     legend: [lineTable(SHARED.lines, [], (_, name) => style(name)).legend],
