@@ -1,6 +1,6 @@
 // Panels over a running time: a stack that shares its time axis, and what makes time run.
 
-/** @import { Box, Figure, Scale } from "./kit.js" */
+/** @import { Box, Paper, Scale } from "./kit.js" */
 /** @import { State } from "./life.js" */
 
 import { PHONE_TALL, drawPanel, entries, isWide, nameAcross, resize, scale, stageWidth, ticksAcross, ticksUp } from "./kit.js";
@@ -13,16 +13,14 @@ import { PHONE_TALL, drawPanel, entries, isWide, nameAcross, resize, scale, stag
  */
 
 /**
- * Sizes of a stack of panels for one width. `rows` is {name: [title, height, height on a phone], …}; each becomes
- * f.rows[name]; a title of null is left to the view. `gap` is kept between them.
+ * A stack of panels for one width. `rows` is {name: [title, height, height on a phone], …}; each becomes f.rows[name]; a
+ * title of null is left to the view. `gap` is kept between them.
  * @template {string} K
- * @param {Figure} stage
- * @param {HTMLElement} root
- * @param {number} width
+ * @param {Paper} paper
  * @param {Record<K, [string | null, number, number]>} rows
  * @returns {ChartFrame<K>}
  */
-export function chartFrame(stage, root, width, rows, aside = 348, gap = 34) {
+export function chartFrame({ root, stage, ground, width }, rows, gap = 34, aside = 348) {
   const w = stageWidth(root, width, aside);
   const [left, right] = [40, w - 10];
   const heights = Object.values(rows).map(([, tall, short]) => (isWide(root) ? tall : short));
@@ -33,20 +31,12 @@ export function chartFrame(stage, root, width, rows, aside = 348, gap = 34) {
   for (const [i, [name, [title]]] of entries(rows).entries()) {
     const bottom = top + Math.round(part * heights[i]);
     found[name] = { left, right, top, bottom, title };
+    drawPanel(ground, found[name], title);
     top = bottom + gap;
   }
   const bottom = top - gap;
   resize(stage, w, bottom + 38);
   return { w, left, right, bottom, rows: found };
-}
-
-/**
- * The panels and their titles.
- * @param {Element} at
- * @param {ChartFrame<string>} f
- */
-export function chartGround(at, f) {
-  for (const row of Object.values(f.rows)) drawPanel(at, row, row.title);
 }
 
 /**

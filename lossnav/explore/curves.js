@@ -5,7 +5,7 @@
 /** @import { State, View } from "./life.js" */
 /** @import { Mover } from "./simple.js" */
 
-import { chartFrame, chartGround, nameTicks, valueAxis } from "./chart.js";
+import { chartFrame, nameTicks, valueAxis } from "./chart.js";
 import { handle } from "./controls.js";
 import { clamp, compact, curve, drawLine, entries, fixed, ink, lastOf, mapped, panelWindow, scale, upright } from "./kit.js";
 import { traitPlayer } from "./runner.js";
@@ -92,10 +92,10 @@ function buildCurves(root, state, sheet, parts) {
         knob.place(x(along(axis, at())), Object.values(f.rows)[0].bottom - 12, { now: at(), low, high, text: `${axis.mark} = ${shown}` });
       };
     },
-    lay(stage, ground, width) {
-      const f = chartFrame(stage, root, width, mapped(rows, ({ title, tall, short }) => /** @type {[string, number, number]} */ ([title, tall, short])));
+    lay(paper) {
+      const { ground } = paper;
+      const f = chartFrame(paper, mapped(rows, ({ title, tall, short }) => /** @type {[string, number, number]} */ ([title, tall, short])));
       const x = scale(ends, [f.left, f.right]);
-      chartGround(ground, f);
       nameTicks(ground, f, x, /** @type {[number, string][]} */ (axis.ticks).map(([v, text]) => [along(axis, v), text]), axis.name);
       const up = mapped(rows, ({ range, ticks }, name) => valueAxis(ground, f.rows[name], range, /** @type {[number, string][]} */ (ticks)));
       return (drawn = { f, x, up });

@@ -58,6 +58,11 @@ export const resize = (stage, width, height) => setAll(stage, { viewBox: `0 0 ${
  */
 export const layer = (stage) => draw(stage, "g", { "aria-hidden": "true" });
 
+/**
+ * A drawing, and its layer for what depends on the size alone.
+ * @typedef {{ root: HTMLElement, stage: Figure, ground: Layer, width: number }} Paper `width` is the explorable's
+ */
+
 /** A colour of the style sheet. */
 export const ink = (/** @type {string} */ name) => `var(--ln-${name})`;
 

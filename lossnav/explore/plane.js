@@ -1,40 +1,30 @@
 // The square plane of two weights: its frame and ground, and arrows.
 
-/** @import { Box, Figure, Scale } from "./kit.js" */
+/** @import { Box, Paper, Scale } from "./kit.js" */
 
 import { PHONE_TALL, WIDE, arrowhead, draw, drawLine, drawPanel, ink, nameAcross, panelWindow, plainTicks, resize, scale, stageWidth, ticksAcross, ticksUp } from "./kit.js";
 
 /** @typedef {Box & { w: number, size: number, x: Scale, y: Scale }} SquareFrame */
 
 /**
- * Sizes and scales of a plane [−edge, edge]² for one width; `aside` is kept free beside it on wide pages.
- * @param {Figure} stage
- * @param {HTMLElement} root
- * @param {number} width
- * @param {{ edge: number, aside?: number, most?: number }} wanted
+ * A plane [−edge, edge]² for one width, with `ticks` on both axes and the names across and up; `aside` is kept free
+ * beside it on wide pages.
+ * @param {Paper} paper
+ * @param {{ edge: number, ticks: number[], names: string[], aside?: number, most?: number }} wanted
  * @returns {SquareFrame}
  */
-export function squareFrame(stage, root, width, { edge, aside = 268, most = 500 }) {
+export function squareFrame({ root, stage, ground, width }, { edge, ticks, names: [across, up], aside = 268, most = 500 }) {
   const w = stageWidth(root, width, aside, width < WIDE ? PHONE_TALL : most);
   const [left, top] = [30, 22];
   const size = w - left - 8;
   const [right, bottom] = [left + size, top + size];
   resize(stage, w, bottom + 36);
-  return { left, right, top, bottom, size, w, x: scale([-edge, edge], [left, right]), y: scale([-edge, edge], [bottom, top]) };
-}
-
-/**
- * The panel, its axes with tick labels at `values`, and their names.
- * @param {Element} at
- * @param {SquareFrame} f
- * @param {number[]} values
- * @param {string[]} names across, up
- */
-export function squareGround(at, f, values, [across, up]) {
-  drawPanel(at, f, up);
-  ticksAcross(at, f, f.x, plainTicks(values), { drop: 16, mark: "none" });
-  ticksUp(at, f, f.y, plainTicks(values), { gap: 6, grid: false });
-  nameAcross(at, f, across, 32);
+  const f = { left, right, top, bottom, size, w, x: scale([-edge, edge], [left, right]), y: scale([-edge, edge], [bottom, top]) };
+  drawPanel(ground, f, up);
+  ticksAcross(ground, f, f.x, plainTicks(ticks), { drop: 16, mark: "none" });
+  ticksUp(ground, f, f.y, plainTicks(ticks), { gap: 6, grid: false });
+  nameAcross(ground, f, across, 32);
+  return f;
 }
 
 /**

@@ -1,6 +1,6 @@
 // The view of an explorable with one figure: sliders and points to move, what they draw, and a sentence about it.
 
-/** @import { Box, Figure, Layer } from "./kit.js" */
+/** @import { Box, Figure, Layer, Paper } from "./kit.js" */
 /** @import { State, View } from "./life.js" */
 /** @import { Track } from "./runner.js" */
 
@@ -21,7 +21,7 @@ import { runner } from "./runner.js";
  * @property {Node[]} [more] further controls
  * @property {Node[]} [numbers] tables
  * @property {(stage: Figure, below: Figure) => (scene: S, given: T) => void} [grips] makes the handles, and returns how they are put
- * @property {(stage: Figure, ground: Layer, width: number, below: Figure, under: Layer) => S} lay draws what depends on the size alone
+ * @property {(paper: Paper, below: Paper) => S} lay draws what depends on the size alone
  * @property {(at: Layer, scene: S, given: T, over: Layer) => [string, string[], Track[]?]} show draws the rest; the verdict, details, and tracks of dots
  * @property {"below" | "details"} [two] where a second figure stands
  * @property {{ seconds: number, inside: (scene: S) => Box }} [run] where the dots run for which `show` has tracks
@@ -54,7 +54,7 @@ export function simpleView(root, state, { title, traits }, parts) {
     layout(width) {
       ground.replaceChildren();
       under.replaceChildren();
-      scene = lay(stage, ground, width, below, under);
+      scene = lay({ root, stage, ground, width }, { root, stage: below, ground: under, width });
     },
     update() {
       const given = read();

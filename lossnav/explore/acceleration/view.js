@@ -6,7 +6,7 @@
 /** @import { Track } from "../runner.js" */
 /** @import { Recursion, Rule, Setting } from "./model.js" */
 
-import { chartFrame, chartGround, timeAxis, valueAxis } from "../chart.js";
+import { chartFrame, timeAxis, valueAxis } from "../chart.js";
 import { handle, logDial } from "../controls.js";
 import { clamp, compact, curve, drawLine, entries, fixed, ink, mapped, nameAcross, panelWindow, plainTicks, samples, scale, ticksAcross, upright } from "../kit.js";
 import { explorable, inPython } from "../life.js";
@@ -51,16 +51,14 @@ const buildAcceleration = (root, state) => {
         knob.place(across(Math.log10(h)), bottom.rows.kept.bottom - 16, place);
       };
     },
-    lay(stage, ground, width, chart, under) {
-      const bottom = chartFrame(chart, root, width, { kept: ["what a step leaves of a mode", 120, 120] });
-      const top = chartFrame(stage, root, width, { loss: ["loss, as a power of ten", 250, 190] });
-      chartGround(ground, top);
-      chartGround(under, bottom);
+    lay(paper, below) {
+      const bottom = chartFrame(below, { kept: ["what a step leaves of a mode", 120, 120] });
+      const top = chartFrame(paper, { loss: ["loss, as a power of ten", 250, 190] });
       across = scale([FLOOR, 0], [bottom.left, bottom.right]);
       /** @type {[number, string][]} */
       const ticks = traits.curvature.range.map((h) => [Math.log10(h), String(h)]);
-      ticksAcross(under, bottom.rows.kept, across, ticks);
-      nameAcross(under, bottom.rows.kept, "curvature h, the largest being 1", 33);
+      ticksAcross(below.ground, bottom.rows.kept, across, ticks);
+      nameAcross(below.ground, bottom.rows.kept, "curvature h, the largest being 1", 33);
       return { top, bottom };
     },
     show(at, { top, bottom }, setting, over) {

@@ -7,7 +7,7 @@
 import { buttonRow, discountDial, linearDial } from "../controls.js";
 import { curve, draw, drawLine, fixed, ink, panelWindow, pixels } from "../kit.js";
 import { explorable, inPython } from "../life.js";
-import { squareFrame, squareGround } from "../plane.js";
+import { squareFrame } from "../plane.js";
 import { planePoint } from "../point.js";
 import { evenly } from "../runner.js";
 import { simpleView } from "../simple.js";
@@ -40,11 +40,7 @@ const buildBallDecides = (root, state) => {
       const start = planePoint(stage, state, "start", { label: "start θ(0)", color: ink("ink"), hold });
       return (square) => start.show(square);
     },
-    lay(stage, ground, width) {
-      const square = squareFrame(stage, root, width, { edge, aside: 300, most: 400 });
-      squareGround(ground, square, [-1, 0, 1], ["θ₁", "θ₂"]);
-      return square;
-    },
+    lay: (paper) => squareFrame(paper, { edge, ticks: [-1, 0, 1], names: ["θ₁", "θ₂"], aside: 300, most: 400 }),
     show(at, square, given) {
       const { rule, optimal, excess } = compared(given);
       const [inner, pixel] = [panelWindow(at, square), pixels(square)];

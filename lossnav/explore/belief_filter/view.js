@@ -5,7 +5,7 @@
 /** @import { State } from "../life.js" */
 /** @import { BeliefLaw } from "./model.js" */
 
-import { calm, chartFrame, chartGround, follow, player, timeAxis, valueAxis } from "../chart.js";
+import { calm, chartFrame, follow, player, timeAxis, valueAxis } from "../chart.js";
 import { buttonRow, discountDial, handle, logDial, rootDial } from "../controls.js";
 import { clamp, compact, curve, draw, drawDot, drawLine, entries, figure, fixed, ink, lastOf, layer, mapped, panelWindow, plainTicks, readout, scaffold, trace, upright } from "../kit.js";
 import { explorable, inPython } from "../life.js";
@@ -108,9 +108,8 @@ function buildBeliefFilter(root, state) {
   const view = {
     /** @param {number} width */
     layout(width) {
-      frame = chartFrame(stage, root, width, { data: ["gradients and beliefs about their mean", 300, 190], weights: [null, 150, 96] });
       ground.replaceChildren();
-      chartGround(ground, frame);
+      frame = chartFrame({ root, stage, ground, width }, { data: ["gradients and beliefs about their mean", 300, 190], weights: [null, 150, 96] });
     },
     update() {
       const given = state.pick("gamma", "decay", "diffusion", "noise", "now");

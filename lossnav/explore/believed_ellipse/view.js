@@ -6,7 +6,7 @@
 import { discountDial, linearDial } from "../controls.js";
 import { compact, curve, draw, drawLine, entries, fixed, ink, lastOf, panelWindow, pixels, samples, trace } from "../kit.js";
 import { explorable, inPython } from "../life.js";
-import { drawArrow, squareFrame, squareGround } from "../plane.js";
+import { drawArrow, squareFrame } from "../plane.js";
 import { planePoint } from "../point.js";
 import { simpleView } from "../simple.js";
 import { inked, lineTable } from "../tables.js";
@@ -36,11 +36,7 @@ const buildBelievedEllipse = (root, state) => {
       const tip = planePoint(stage, state, "gradient", { label: "gradient g", color: ink("ink"), hold: SHARED.hold, kind: "gradient", axes: ["g₁", "g₂"] });
       return (frame) => tip.show(frame);
     },
-    lay(stage, ground, width) {
-      const frame = squareFrame(stage, root, width, { edge: SHARED.edge });
-      squareGround(ground, frame, [-2, -1, 0, 1, 2], ["first weight of the row", "second weight of the row"]);
-      return frame;
-    },
+    lay: (paper) => squareFrame(paper, { edge: SHARED.edge, ticks: [-2, -1, 0, 1, 2], names: ["first weight of the row", "second weight of the row"] }),
     show(at, frame, given) {
       const [inner, found, made] = [panelWindow(at, frame), believed(given), steps(given)];
       draw(inner, "path", { d: trace(outline(found.full).map(pixels(frame))), fill: ink("neutral"), "fill-opacity": 0.16 });

@@ -8,7 +8,7 @@
 import { linearDial, logDial } from "../controls.js";
 import { curve, draw, drawDot, drawLine, entries, figure, ink, lastOf, layer, panelWindow, pixels, readout, samples, scaffold } from "../kit.js";
 import { explorable, inPython } from "../life.js";
-import { bowlContours, squareFrame, squareGround } from "../plane.js";
+import { bowlContours, squareFrame } from "../plane.js";
 import { planePoint } from "../point.js";
 import { between, runner } from "../runner.js";
 import SHARED from "./constants.json" with { type: "json" };
@@ -81,9 +81,9 @@ function buildBoard(root, state) {
   return {
     /** @param {number} width */
     layout(width) {
-      frame = squareFrame(stage, root, width, { edge: SHARED.edge, aside: Math.round(width / 2) + 8, most: 440 });
       ground.replaceChildren();
-      squareGround(ground, frame, SHARED.ticks, ["θ₁ (h = 1/9)", "θ₂ (h = 1)"]);
+      const { edge, ticks } = SHARED;
+      frame = squareFrame({ root, stage, ground, width }, { edge, ticks, names: ["θ₁ (h = 1/9)", "θ₂ (h = 1)"], aside: Math.round(width / 2) + 8, most: 440 });
       bowlContours(ground, frame, BOARD_BOWL);
     },
     update: show,

@@ -6,12 +6,12 @@
 /** @import { SquareFrame } from "../plane.js" */
 /** @import { PairWalk, Setting } from "./model.js" */
 
-import { chartFrame, chartGround, timeAxis, valueAxis } from "../chart.js";
+import { chartFrame, timeAxis, valueAxis } from "../chart.js";
 import { linearDial, logDial, rootDial } from "../controls.js";
 import { compact, couple, curve, drawDot, drawLine, fixed, ink, lastOf, panelWindow, pixels, plainTicks, samples } from "../kit.js";
 import { momentumDial } from "../knobs.js";
 import { explorable, inPython } from "../life.js";
-import { squareFrame, squareGround } from "../plane.js";
+import { squareFrame } from "../plane.js";
 import { planePoint } from "../point.js";
 import { evenly } from "../runner.js";
 import { simpleView } from "../simple.js";
@@ -40,14 +40,12 @@ const buildBrokenCharge = (root, state) => {
       const knob = planePoint(plane, state, "start", { label: "start", color: ink("ink"), hold });
       return ({ square }) => knob.show(square);
     },
-    lay(plane, ground, width, chart, under) {
-      const frame = chartFrame(chart, root, width, { imbalance: ["a² − b² over the steps", 110, 110] });
-      const square = squareFrame(plane, root, width, { edge, aside: 348 });
-      squareGround(ground, square, [-2, -1, 0, 1, 2], ["a", "b"]);
-      pairContours(ground, square);
-      chartGround(under, frame);
-      const x = timeAxis(under, frame, 0, SHARED.steps / 100, 1, "steps, in hundreds");
-      return { square, frame, scales: { x, y: valueAxis(under, frame.rows.imbalance, [-high, high], plainTicks([-4, -2, 0, 2, 4])) } };
+    lay(plane, chart) {
+      const frame = chartFrame(chart, { imbalance: ["a² − b² over the steps", 110, 110] });
+      const square = squareFrame(plane, { edge, ticks: [-2, -1, 0, 1, 2], names: ["a", "b"], aside: 348 });
+      pairContours(plane.ground, square);
+      const x = timeAxis(chart.ground, frame, 0, SHARED.steps / 100, 1, "steps, in hundreds");
+      return { square, frame, scales: { x, y: valueAxis(chart.ground, frame.rows.imbalance, [-high, high], plainTicks([-4, -2, 0, 2, 4])) } };
     },
     show(at, { square, frame, scales }, setting, over) {
       const walk = pairWalk(setting);

@@ -7,7 +7,7 @@
 /** @import { Track } from "../runner.js" */
 /** @import { Line, Setting } from "./model.js" */
 
-import { chartFrame, chartGround, timeAxis, valueAxis } from "../chart.js";
+import { chartFrame, timeAxis, valueAxis } from "../chart.js";
 import { buttonRow, discountDial, handle, rootDial } from "../controls.js";
 import { clamp, compact, curve, draw, drawLine, entries, fixed, ink, lastOf, panelWindow, plainTicks, samples, scale, ticksAcross, upright } from "../kit.js";
 import { explorable, inPython } from "../life.js";
@@ -63,19 +63,17 @@ const buildDeadline = (root, state) => {
         knots.forEach((knot, i) => knot.place(scales.across(i / (drawn.length - 1)), scales.level(drawn[i]), { now: drawn[i].toFixed(3), low: 0, high: 1, text: `rate ${fixed(drawn[i], 2)}` }));
       };
     },
-    lay(stage, ground, width, chart, under) {
-      const bottom = chartFrame(chart, root, width, { drawn: ["your schedule", 120, 120], weight: ["the loss weight that it asks for, relative", 70, 90] });
-      const top = chartFrame(stage, root, width, { rate: ["rate, as a share of its largest", 190, 180] });
-      chartGround(ground, top);
-      chartGround(under, bottom);
-      timeAxis(ground, top, 0, SHARED.window, 2, "time t");
-      valueAxis(ground, top.rows.rate, [0, 1.05], plainTicks([0, 0.5, 1], 1));
+    lay(paper, below) {
+      const bottom = chartFrame(below, { drawn: ["your schedule", 120, 120], weight: ["the loss weight that it asks for, relative", 70, 90] });
+      const top = chartFrame(paper, { rate: ["rate, as a share of its largest", 190, 180] });
+      timeAxis(paper.ground, top, 0, SHARED.window, 2, "time t");
+      valueAxis(paper.ground, top.rows.rate, [0, 1.05], plainTicks([0, 0.5, 1], 1));
       scales = {
         time: scale([0, SHARED.window], [top.left, top.right]),
         across: scale([0, 1], [bottom.left + 16, bottom.right - 16]),
         level: scale([0, 1], [bottom.rows.drawn.bottom - 14, bottom.rows.drawn.top + 14]),
       };
-      ticksAcross(under, bottom.rows.weight, scales.across, [[0, "0"], [0.5, "T/2"], [1, "T"]]);
+      ticksAcross(below.ground, bottom.rows.weight, scales.across, [[0, "0"], [0.5, "T/2"], [1, "T"]]);
       return { top, bottom };
     },
     show(at, { top, bottom }, setting, over) {

@@ -1,6 +1,6 @@
 // The view of the double well: landscape, verdict by start, cost by start, and θ₁ against time, on one θ₁ axis.
 
-/** @import { Attributes, Box, Figure, Scale } from "../kit.js" */
+/** @import { Attributes, Box, Paper, Scale } from "../kit.js" */
 /** @import { Track } from "../runner.js" */
 /** @import { Orbit, Path, Policy, Rests } from "../wells.js" */
 
@@ -71,9 +71,9 @@ const buildDoubleWell = (root, state) => {
         ball.place(frame.x(start), frame.hill(loss(start)), value);
       };
     },
-    lay(svg, ground, width) {
-      const frame = wellFrame(svg, root, width);
-      wellGround(ground, frame, rests);
+    lay(paper) {
+      const frame = wellFrame(paper);
+      wellGround(paper.ground, frame, rests);
       return frame;
     },
     show(at, frame, { start, gamma: rate }) {
@@ -130,9 +130,9 @@ function wellRollers(f, plans) {
 
 /**
  * Sizes and scales of the four panels for one width.
- * @type {(svg: Figure, root: HTMLElement, width: number) => WellFrame}
+ * @type {(paper: Paper) => WellFrame}
  */
-function wellFrame(svg, root, width) {
+function wellFrame({ root, stage, width }) {
   const w = stageWidth(root, width, 338);
   const [left, right] = [58, w - 12];
   const tall = isWide(root) ? [158, 112, 132] : [96, 54, 68];
@@ -141,7 +141,7 @@ function wellFrame(svg, root, width) {
   const costTop = strips + 36 + gap;
   const timeTop = costTop + tall[1] + gap;
   const bottom = timeTop + tall[2];
-  resize(svg, w, bottom + 38);
+  resize(stage, w, bottom + 38);
   const panels = [hillTop, costTop, timeTop].map((top, i) => ({ left, right, top, bottom: top + tall[i] }));
   return {
     left, right, strips, bottom, panels,

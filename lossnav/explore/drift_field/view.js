@@ -8,7 +8,7 @@
 import { discountDial, rootDial, traitDial } from "../controls.js";
 import { arrowhead, compact, couple, curve, draw, drawDot, drawLine, entries, fixed, ink, lastOf, panelWindow, pixels } from "../kit.js";
 import { explorable, inPython } from "../life.js";
-import { squareFrame, squareGround } from "../plane.js";
+import { squareFrame } from "../plane.js";
 import { planePoint } from "../point.js";
 import { simpleView } from "../simple.js";
 import { lineSample, sampleTable } from "../tables.js";
@@ -48,11 +48,7 @@ function buildDriftField(root, state) {
       const minimum = planePoint(stage, state, "minimum", { label: "minimum θ* of the loss", color: ink("neutral"), hold });
       return (frame) => [start, minimum].forEach(({ show }) => show(frame));
     },
-    lay(stage, ground, width) {
-      const frame = squareFrame(stage, root, width, { edge });
-      squareGround(ground, frame, [-2, -1, 0, 1, 2], ["θ₁", "θ₂"]);
-      return frame;
-    },
+    lay: (paper) => squareFrame(paper, { edge, ticks: [-2, -1, 0, 1, 2], names: ["θ₁", "θ₂"] }),
     show(at, frame, given) {
       const law = driftLaw(given);
       fieldMoving(at, frame, given, law);

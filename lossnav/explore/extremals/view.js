@@ -3,7 +3,7 @@
 /** @import { State } from "../life.js" */
 /** @import { Setting } from "./model.js" */
 
-import { chartFrame, chartGround, timeAxis, valueAxis } from "../chart.js";
+import { chartFrame, timeAxis, valueAxis } from "../chart.js";
 import { discountDial, handle, logDial } from "../controls.js";
 import { clamp, compact, curve, drawDot, drawLine, fixed, ink, panelWindow, plainTicks, samples, upright } from "../kit.js";
 import { explorable, inPython } from "../life.js";
@@ -28,9 +28,9 @@ const buildExtremals = (root, state) => {
       gamma: discountDial(state, SHARED.traits.gamma.range),
     },
     legend: [lineTable(SHARED.lines, [], (_, name) => look(name)).legend],
-    lay(stage, ground, width) {
-      const f = chartFrame(stage, root, width, { path: ["θ − μ over time", 190, 160], cost: ["J up to T, of each c₊", 130, 116] }, 348, 72);
-      chartGround(ground, f);
+    lay(paper) {
+      const { ground } = paper;
+      const f = chartFrame(paper, { path: ["θ − μ over time", 190, 160], cost: ["J up to T, of each c₊", 130, 116] }, 72);
       const y = valueAxis(ground, f.rows.path, [SHARED.low, SHARED.high], plainTicks([-1, 0, 1, 2]));
       const J = valueAxis(ground, f.rows.cost, [0, SHARED.most], plainTicks([0, 0.5, 1, 1.5], 1));
       const x = timeAxis(ground, { ...f, bottom: f.rows.path.bottom }, 0, SHARED.span, 1, "time t");

@@ -1,6 +1,6 @@
 // The view of one optimal step on a quadratic: contours with the path and the three limits, and the regime plane.
 
-/** @import { Figure } from "../kit.js" */
+/** @import { Paper } from "../kit.js" */
 /** @import { Label } from "../labels.js" */
 /** @import { State, View } from "../life.js" */
 /** @import { SquareFrame } from "../plane.js" */
@@ -10,7 +10,7 @@ import { discountDial, handle, slider } from "../controls.js";
 import { clamp, compact, couple, curve, drawDot, drawLine, entries, fixed, ink, mapped, pixels, resize, scale } from "../kit.js";
 import { around, dense, edges, placeLabels } from "../labels.js";
 import { explorable, inPython } from "../life.js";
-import { bowlContours, drawArrow, squareFrame, squareGround } from "../plane.js";
+import { bowlContours, drawArrow, squareFrame } from "../plane.js";
 import { planePoint } from "../point.js";
 import { restRate } from "../rates.js";
 import { traitPlayer } from "../runner.js";
@@ -96,11 +96,10 @@ const buildHorizon = (root, state) => {
         tip.place(x, y, { now: fromTime(dt).toFixed(3), low: 0, high: 1, text: `Δt = ${compact(dt)}` });
       };
     },
-    lay(stage, ground, width, plane, under) {
-      frame = stepFrame(stage, plane, root, width);
-      squareGround(ground, frame, [-4, -2, 0, 2, 4], ["θ₁ (h = 1/9)", "θ₂ (h = 1)"]);
-      bowlContours(ground, frame, BOWL);
-      planeGround(under, frame.plane);
+    lay(paper, plane) {
+      frame = stepFrame(paper, plane);
+      bowlContours(paper.ground, frame, BOWL);
+      planeGround(plane.ground, frame.plane);
       return frame;
     },
     show(at, f, { start, gamma }, over) {
@@ -148,12 +147,12 @@ function stepResult(start, gamma, dt) {
 
 /**
  * Sizes and scales of both drawings for one width.
- * @type {(stage: Figure, plane: Figure, root: HTMLElement, width: number) => StepFrame}
+ * @type {(paper: Paper, plane: Paper) => StepFrame}
  */
-function stepFrame(stage, plane, root, width) {
-  const frame = squareFrame(stage, root, width, { edge: SHARED.edge, aside: 268 });
-  const [pw, ph] = [Math.min(width - 24, 520), 220];
-  resize(plane, pw, ph);
+function stepFrame(paper, plane) {
+  const frame = squareFrame(paper, { edge: SHARED.edge, ticks: [-4, -2, 0, 2, 4], names: ["θ₁ (h = 1/9)", "θ₂ (h = 1)"] });
+  const [pw, ph] = [Math.min(plane.width - 24, 520), 220];
+  resize(plane.stage, pw, ph);
   const box = { left: 44, right: pw - 8, top: 22, bottom: ph - 38 };
   const scales = { x: scale(GROUPS.damping, [box.left, box.right]), y: scale(GROUPS.progress, [box.bottom, box.top]) };
   return { ...frame, plane: { ...box, ...scales } };

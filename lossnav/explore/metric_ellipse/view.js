@@ -9,7 +9,7 @@ import { discountDial, handle, linearDial, logDial } from "../controls.js";
 import { clamp, compact, couple, curve, draw, drawLine, entries, fixed, ink, lastOf, panelWindow, pixels } from "../kit.js";
 import { around, dense, edges, placeLabels } from "../labels.js";
 import { explorable, inPython } from "../life.js";
-import { bowlContours, drawArrow, squareFrame, squareGround } from "../plane.js";
+import { bowlContours, drawArrow, squareFrame } from "../plane.js";
 import { planePoint } from "../point.js";
 import { simpleView } from "../simple.js";
 import { lineTable } from "../tables.js";
@@ -72,10 +72,9 @@ function buildMetricEllipse(root, state) {
         tip.place(x, y, { now: given.angle.toFixed(1), low: -90, high: 90, text });
       };
     },
-    lay(stage, ground, width) {
-      frame = squareFrame(stage, root, width, { edge: EDGE });
-      squareGround(ground, frame, [-3, -2, -1, 0, 1, 2, 3], ["θ₁ (h = 1/4)", "θ₂ (h = 2)"]);
-      bowlContours(ground, frame, VALLEY);
+    lay(paper) {
+      frame = squareFrame(paper, { edge: EDGE, ticks: [-3, -2, -1, 0, 1, 2, 3], names: ["θ₁ (h = 1/4)", "θ₂ (h = 2)"] });
+      bowlContours(paper.ground, frame, VALLEY);
       return frame;
     },
     show(at, _, given) {

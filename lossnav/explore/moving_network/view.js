@@ -5,7 +5,7 @@
 /** @import { State } from "../life.js" */
 /** @import { Run, Setting } from "./model.js" */
 
-import { chartFrame, chartGround, valueAxis } from "../chart.js";
+import { chartFrame, valueAxis } from "../chart.js";
 import { logDial } from "../controls.js";
 import { clamp, compact, curve, draw, drawLine, fixed, ink, panelWindow, plainTicks, samples, upright } from "../kit.js";
 import { countHandle, countPlayer, momentumDial } from "../knobs.js";
@@ -45,9 +45,9 @@ function buildMovingNetwork(root, state) {
         knob.place(x, clamp(up(Math.log10(forecast(setting)[n])), top, bottom));
       };
     },
-    lay(stage, ground, width) {
-      const f = chartFrame(stage, root, width, { far: ["squared distance after n steps", 270, 230], slope: ["exponent c: the slope of that line", 110, 96] });
-      chartGround(ground, f);
+    lay(paper) {
+      const { ground } = paper;
+      const f = chartFrame(paper, { far: ["squared distance after n steps", 270, 230], slope: ["exponent c: the slope of that line", 110, 96] });
       return {
         f,
         x: logAxis(ground, f, SHARED.n, "number of steps n"),

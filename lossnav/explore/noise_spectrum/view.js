@@ -5,7 +5,7 @@
 /** @import { State, View } from "../life.js" */
 /** @import { Setting } from "./model.js" */
 
-import { chartFrame, chartGround, valueAxis } from "../chart.js";
+import { chartFrame, valueAxis } from "../chart.js";
 import { buttonRow, linearDial, logDial } from "../controls.js";
 import { clamp, compact, curve, draw, drawLine, fixed, ink, panelWindow, plainTicks, samples, upright } from "../kit.js";
 import { countHandle, countPlayer, momentumDial } from "../knobs.js";
@@ -46,9 +46,9 @@ const buildNoiseSpectrum = (root, state) => {
         knob.place(scales.x, clamp(scales.c(c), top, bottom), `, c = ${fixed(c, 2)}`);
       };
     },
-    lay(stage, ground, width) {
-      const frame = chartFrame(stage, root, width, { share: ["share of the noise in each octave", 170, 130], c: ["exponent c after n steps", 120, 100] }, 348, 66);
-      chartGround(ground, frame);
+    lay(paper) {
+      const { ground } = paper;
+      const frame = chartFrame(paper, { share: ["share of the noise in each octave", 170, 130], c: ["exponent c after n steps", 120, 100] }, 66);
       const ends = [2 ** SHARED.first, 2 ** (SHARED.first + SHARED.shares.length)];
       const scales = {
         h: logAxis(ground, { ...frame, bottom: frame.rows.share.bottom }, ends, "curvature ρ + λ"),

@@ -9,7 +9,7 @@ import { logDial } from "../controls.js";
 import { compact, couple, curve, draw, drawDot, drawLine, fixed, ink, panelWindow, pixels, samples } from "../kit.js";
 import { momentumDial } from "../knobs.js";
 import { explorable, inPython } from "../life.js";
-import { squareFrame, squareGround } from "../plane.js";
+import { squareFrame } from "../plane.js";
 import { planePoint } from "../point.js";
 import { between } from "../runner.js";
 import { simpleView } from "../simple.js";
@@ -38,11 +38,7 @@ function buildNoisyOscillator(root, state) {
     },
     legend: [table.legend],
     grips: (stage) => planePoint(stage, state, "start", { label: "start", color: ink("ink"), hold: SHARED.hold, kind: "point of the phase plane", axes: ["θ", "v/ω"] }).show,
-    lay(stage, ground, width) {
-      const f = squareFrame(stage, root, width, { edge: SHARED.edge });
-      squareGround(ground, f, [-2, -1, 0, 1, 2], ["position θ − μ", "velocity v, in units of ω"]);
-      return f;
-    },
+    lay: (paper) => squareFrame(paper, { edge: SHARED.edge, ticks: [-2, -1, 0, 1, 2], names: ["position θ − μ", "velocity v, in units of ω"] }),
     show(at, f, { start, ...setting }) {
       return [...words(setting, start), drawAll(at, f, setting, start)];
     },

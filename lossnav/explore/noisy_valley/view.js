@@ -8,7 +8,7 @@
 import { linearDial, logDial } from "../controls.js";
 import { couple, curve, drawLine, entries, fixed, ink, panelWindow, pixels } from "../kit.js";
 import { explorable, inPython } from "../life.js";
-import { drawArrow, squareFrame, squareGround } from "../plane.js";
+import { drawArrow, squareFrame } from "../plane.js";
 import { planePoint } from "../point.js";
 import { simpleView } from "../simple.js";
 import { inked, lineTable } from "../tables.js";
@@ -40,11 +40,7 @@ function buildNoisyValley(root, state) {
     },
     legend: [table.legend],
     grips: (stage) => planePoint(stage, state, "start", { label: "a place", color: ink("ink"), hold: SHARED.hold }).show,
-    lay(stage, ground, width) {
-      const frame = squareFrame(stage, root, width, { edge: SHARED.edge });
-      squareGround(ground, frame, [-2, -1, 0, 1, 2], ["θ₁", "θ₂"]);
-      return frame;
-    },
+    lay: (paper) => squareFrame(paper, { edge: SHARED.edge, ticks: [-2, -1, 0, 1, 2], names: ["θ₁", "θ₂"] }),
     show(at, frame, given) {
       drawValley(at, frame, given);
       return [...valleyWords(given), floats(frame, given)];

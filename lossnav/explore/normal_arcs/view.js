@@ -3,7 +3,7 @@
 /** @import { Scale } from "../kit.js" */
 /** @import { Setting, Way } from "./model.js" */
 
-import { chartFrame, chartGround, timeAxis, valueAxis } from "../chart.js";
+import { chartFrame, timeAxis, valueAxis } from "../chart.js";
 import { handle, linearDial } from "../controls.js";
 import { clamp, curve, draw, drawDot, drawLine, entries, fixed, ink, lastOf, mapped, panelWindow, plainTicks, samples } from "../kit.js";
 import { explorable, inPython } from "../life.js";
@@ -31,9 +31,9 @@ const buildNormalArcs = (root, state) => {
     legend: [table.legend],
     control: [time.node],
     numbers: [table.node],
-    lay(stage, ground, width) {
-      const f = chartFrame(stage, root, width, { plane: ["spread σ", 230, 200], bells: ["density on the way", 110, 100] }, 348, 66);
-      chartGround(ground, f);
+    lay(paper) {
+      const { ground } = paper;
+      const f = chartFrame(paper, { plane: ["spread σ", 230, 200], bells: ["density on the way", 110, 100] }, 66);
       const y = valueAxis(ground, f.rows.plane, [0, SHARED.high], plainTicks([0, 1, 2]));
       const p = valueAxis(ground, f.rows.bells, [0, SHARED.tall], plainTicks([0, 1, 2]));
       const x = timeAxis(ground, { ...f, bottom: f.rows.plane.bottom }, -SHARED.edge, 2 * SHARED.edge, 1, "mean μ");

@@ -4,11 +4,11 @@
 /** @import { State, View } from "../life.js" */
 /** @import { Setting } from "./model.js" */
 
-import { chartFrame, chartGround, nameTicks, valueAxis } from "../chart.js";
+import { chartFrame, nameTicks, valueAxis } from "../chart.js";
 import { discountDial, linearDial } from "../controls.js";
 import { curve, drawDot, drawLine, entries, fixed, ink, panelWindow, pixels, plainTicks, scale } from "../kit.js";
 import { explorable, inPython } from "../life.js";
-import { bowlContours, squareFrame, squareGround } from "../plane.js";
+import { bowlContours, squareFrame } from "../plane.js";
 import { planePoint } from "../point.js";
 import { evenly } from "../runner.js";
 import { simpleView } from "../simple.js";
@@ -40,16 +40,14 @@ const buildOneMap = (root, state) => {
       const start = planePoint(stage, state, "start", { label: "start θ(0), at rest", color: ink("ink"), hold });
       return ({ square }) => start.show(square);
     },
-    lay(stage, ground, width, chart, under) {
-      const square = squareFrame(stage, root, width, { edge, aside: 348 });
-      squareGround(ground, square, [-2, -1, 0, 1, 2], ["θ₁ (h = 0.1)", "θ₂ (h = 1)"]);
-      bowlContours(ground, square, SHARED.curvatures.map((h) => 4 * h));
+    lay(plane, chart) {
+      const square = squareFrame(plane, { edge, ticks: [-2, -1, 0, 1, 2], names: ["θ₁ (h = 0.1)", "θ₂ (h = 1)"], aside: 348 });
+      bowlContours(plane.ground, square, SHARED.curvatures.map((h) => 4 * h));
       const tall = ((square.w - 50) * widest[1]) / widest[0];
-      const rates = chartFrame(chart, root, width, { rates: ["swing: imaginary part of the rates", tall, tall] });
+      const rates = chartFrame(chart, { rates: ["swing: imaginary part of the rates", tall, tall] });
       const x = scale([0, widest[0]], [rates.left, rates.right]);
-      chartGround(under, rates);
-      nameTicks(under, rates, x, plainTicks([0, 0.5, 1, 1.5], 1), "pace: real part");
-      return { square, rates, x, y: valueAxis(under, rates.rows.rates, [0, widest[1]], plainTicks([0, 0.5], 1)) };
+      nameTicks(chart.ground, rates, x, plainTicks([0, 0.5, 1, 1.5], 1), "pace: real part");
+      return { square, rates, x, y: valueAxis(chart.ground, rates.rows.rates, [0, widest[1]], plainTicks([0, 0.5], 1)) };
     },
     show(at, { square, rates, x, y }, given, over) {
       const [found, pixel] = [paths(given), pixels(square)];

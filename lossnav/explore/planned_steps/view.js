@@ -3,7 +3,7 @@
 /** @import { State } from "../life.js" */
 /** @import { Setting } from "./model.js" */
 
-import { chartFrame, chartGround, timeAxis, valueAxis } from "../chart.js";
+import { chartFrame, timeAxis, valueAxis } from "../chart.js";
 import { discountDial, logDial } from "../controls.js";
 import { curve, drawDot, drawLine, entries, fixed, ink, panelWindow, plainTicks, samples } from "../kit.js";
 import { explorable, inPython } from "../life.js";
@@ -25,11 +25,10 @@ const buildPlannedSteps = (root, state) => {
     },
     legend: [table.legend],
     numbers: [table.node],
-    lay(stage, ground, width) {
-      const f = chartFrame(stage, root, width, { path: ["distance θ − μ, of 1 at the start", 250, 210] });
-      chartGround(ground, f);
-      const y = valueAxis(ground, f.rows.path, [-0.03, 1.05], plainTicks([0, 0.5, 1], 1));
-      return { f, x: timeAxis(ground, f, 0, SHARED.span, 1, "time t"), y };
+    lay(paper) {
+      const f = chartFrame(paper, { path: ["distance θ − μ, of 1 at the start", 250, 210] });
+      const y = valueAxis(paper.ground, f.rows.path, [-0.03, 1.05], plainTicks([0, 0.5, 1], 1));
+      return { f, x: timeAxis(paper.ground, f, 0, SHARED.span, 1, "time t"), y };
     },
     show(at, { f, x, y }, setting) {
       const inner = panelWindow(at, f.rows.path);

@@ -3,7 +3,7 @@
 /** @import { State } from "../life.js" */
 /** @import { Setting } from "./model.js" */
 
-import { chartFrame, chartGround } from "../chart.js";
+import { chartFrame } from "../chart.js";
 import { handle, logDial } from "../controls.js";
 import { clamp, compact, curve, drawLine, entries, fixed, ink, panelWindow, samples, upright } from "../kit.js";
 import { explorable, inPython } from "../life.js";
@@ -30,10 +30,9 @@ const buildPreconditioner = (root, state) => {
     },
     legend: [table.legend],
     numbers: [table.node],
-    lay(stage, ground, width) {
-      const f = chartFrame(stage, root, width, { phi: ["φ(h), by which a gradient is multiplied", 300, 250] });
-      chartGround(ground, f);
-      return { f, x: logAxis(ground, f, SHARED.traits.curvature.range, "curvature h", 2), y: logUp(ground, f.rows.phi, SHARED.phi) };
+    lay(paper) {
+      const f = chartFrame(paper, { phi: ["φ(h), by which a gradient is multiplied", 300, 250] });
+      return { f, x: logAxis(paper.ground, f, SHARED.traits.curvature.range, "curvature h", 2), y: logUp(paper.ground, f.rows.phi, SHARED.phi) };
     },
     grips(stage) {
       /** @type {import("../kit.js").Scale} */

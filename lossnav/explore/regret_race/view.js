@@ -8,7 +8,7 @@
 import { discountDial, logDial } from "../controls.js";
 import { compact, couple, curve, draw, drawLine, fixed, ink, lastOf, panelWindow, pixels, plainTicks, resize, scale, ticksAcross } from "../kit.js";
 import { explorable, inPython } from "../life.js";
-import { bowlContours, squareFrame, squareGround } from "../plane.js";
+import { bowlContours, squareFrame } from "../plane.js";
 import { planePoint } from "../point.js";
 import { between } from "../runner.js";
 import { simpleView } from "../simple.js";
@@ -32,14 +32,13 @@ const buildRegretRace = (root, state) =>
       const start = planePoint(stage, state, "start", { label: "start θ(0)", color: ink("ink"), hold: SHARED.hold });
       return ({ frame }) => start.show(frame);
     },
-    lay(stage, _, width, bars) {
-      const frame = squareFrame(stage, root, width, { edge: SHARED.edge, most: 360 });
-      resize(bars, frame.w, ROW * 6 + 58);
+    lay(paper, bars) {
+      const frame = squareFrame(paper, { edge: SHARED.edge, ticks: [-1, 0, 1], names: ["θ₁ (h = 1)", "θ₂ (h = κ)"], most: 360 });
+      resize(bars.stage, frame.w, ROW * 6 + 58);
       return { frame, wide: frame.w };
     },
     show(at, { frame, wide }, given, over) {
       const found = billed(given);
-      squareGround(at, frame, [-1, 0, 1], ["θ₁ (h = 1)", "θ₂ (h = κ)"]);
       bowlContours(at, frame, [4, 4 * given.kappa]);
       const inner = panelWindow(at, frame);
       for (const rule of [...found.order].reverse()) {

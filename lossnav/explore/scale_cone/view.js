@@ -5,12 +5,12 @@
 /** @import { State, View } from "../life.js" */
 /** @import { Setting, Walk } from "./model.js" */
 
-import { chartFrame, chartGround, timeAxis, valueAxis } from "../chart.js";
+import { chartFrame, timeAxis, valueAxis } from "../chart.js";
 import { linearDial, logDial } from "../controls.js";
 import { compact, curve, draw, drawDot, drawLine, entries, fixed, ink, lastOf, panelWindow, pixels, plainTicks, samples } from "../kit.js";
 import { momentumDial } from "../knobs.js";
 import { explorable, inPython } from "../life.js";
-import { squareFrame, squareGround } from "../plane.js";
+import { squareFrame } from "../plane.js";
 import { evenly } from "../runner.js";
 import { simpleView } from "../simple.js";
 import SHARED from "./constants.json" with { type: "json" };
@@ -36,12 +36,9 @@ const buildScaleCone = (root, state) => {
       start: logDial(state, "start", { symbol: "r₀/r∗", name: "start", marks: traits.start.range }),
     },
     two: "below",
-    lay(plane, ground, width, charts, under) {
-      const frame = chartFrame(charts, root, width, { radius: ["radius over the radius of rest r∗", 76, 90], angle: ["angle per step over √(2ηλ/(1+β))", 76, 90] });
-      const square = squareFrame(plane, root, width, { edge, aside: 348 });
-      squareGround(ground, square, [-2, -1, 0, 1, 2], ["θ₁/r∗", "θ₂/r∗"]);
-      chartGround(under, frame);
-      return { square, frame };
+    lay(plane, charts) {
+      const frame = chartFrame(charts, { radius: ["radius over the radius of rest r∗", 76, 90], angle: ["angle per step over √(2ηλ/(1+β))", 76, 90] });
+      return { square: squareFrame(plane, { edge, ticks: [-2, -1, 0, 1, 2], names: ["θ₁/r∗", "θ₂/r∗"], aside: 348 }), frame };
     },
     show(at, { square, frame }, given, over) {
       const walk = coneWalk(given);

@@ -29,7 +29,7 @@ const buildStayMap = (root, state) => {
     hint: "Drag the point over the line. On the map it is a hair's breadth; the path goes to the other valley.",
     dials: {},
     legend: [lineTable(SHARED.lines, [], (_, name) => style(name)).legend],
-    lay(stage, ground, width) {
+    lay({ stage, ground, width }) {
       const [w, tall] = [stageWidth(root, width, 320), isWide(root) ? 290 : 250];
       const middle = 40 + (w - 50) / 2;
       const map = { left: 40, right: middle - 8, top: 22, bottom: 22 + tall };

@@ -1,11 +1,11 @@
 // The view of a task switch: variance, mean and learning rate over a running time, and the bowls of both tasks.
 
-/** @import { Attributes, Box, Figure, Scale } from "../kit.js" */
+/** @import { Attributes, Box, Figure, Paper, Scale } from "../kit.js" */
 /** @import { ChartFrame } from "../chart.js" */
 /** @import { State } from "../life.js" */
 /** @import { Held, Setting, Story, Stretch } from "./model.js" */
 
-import { calm, chartFrame, chartGround, follow, player, timeAxis, valueAxis } from "../chart.js";
+import { calm, chartFrame, follow, player, timeAxis, valueAxis } from "../chart.js";
 import { buttonRow, discountDial, handle, linearDial, logDial } from "../controls.js";
 import { clamp, compact, curve, draw, drawDot, drawLine, drawPanel, entries, figure, fixed, ink, isWide, lastOf, layer, nameAcross, panelWindow, plainTicks, readout, resize, samples, scaffold, scale, ticksAcross, trace, upright } from "../kit.js";
 import { around, dense, edges, placeLabels } from "../labels.js";
@@ -130,9 +130,8 @@ function buildTaskSwitch(root, state) {
   const view = {
     /** @param {number} width */
     layout(width) {
-      frame = switchFrame(stage, bowl, root, width);
       ground.replaceChildren();
-      chartGround(ground, frame);
+      frame = switchFrame({ root, stage, ground, width }, bowl);
     },
     update() {
       const given = state.pick("gamma", "entropy", "curvature", "minimum", "switches", "now");
@@ -166,15 +165,15 @@ function buildTaskSwitch(root, state) {
 
 /**
  * Sizes and scales of both drawings for one width.
- * @type {(stage: Figure, bowl: Figure, root: HTMLElement, width: number) => SwitchFrame}
+ * @type {(paper: Paper, bowl: Figure) => SwitchFrame}
  */
-function switchFrame(stage, bowl, root, width) {
-  const frame = chartFrame(stage, root, width, {
+function switchFrame(paper, bowl) {
+  const frame = chartFrame(paper, {
     variance: ["variance v, on a scale of doublings", 170, 140],
     mean: ["mean μ ± √v", 150, 120],
     pace: ["learning rate, times that in the first task", 100, 80],
   });
-  const [w, h] = [isWide(root) ? width - 40 - frame.w : frame.w, 176];
+  const [w, h] = [isWide(paper.root) ? paper.width - 40 - frame.w : frame.w, 176];
   resize(bowl, w, h);
   const box = { left: 8, right: w - 8, top: 22, bottom: h - 34 };
   return { ...frame, bowl: { ...box, x: scale([-4.6, 4.6], [box.left, box.right]), y: scale([-0.35, 5.4], [box.bottom, box.top]) } };
