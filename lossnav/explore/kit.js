@@ -123,6 +123,16 @@ export const lastOf = (values) => values[values.length - 1];
 export const samples = (low, high, count) => Array.from({ length: count + 1 }, (_, i) => low + ((high - low) * i) / count);
 
 /**
+ * What draws lines over an axis: points of a height that depends on the place, which is a logarithm where the axis is.
+ * @type {(axis: { range: number[], log?: boolean }, count?: number) => (height: (value: number) => number) => number[][]}
+ */
+export function linesOver({ range, log }, count = 240) {
+  const [low, high] = log ? range.map(Math.log10) : range;
+  const grid = samples(low, high, count);
+  return (height) => grid.map((u) => [u, height(log ? 10 ** u : u)]);
+}
+
+/**
  * A linear map from data to pixels, with its inverse.
  * @param {number[]} data its two ends
  * @param {number[]} pixels

@@ -20,7 +20,7 @@ const spellPower = (power) => (power >= -2 && power <= 4 ? String(10 ** power) :
  */
 export function logAxis(at, f, range, name, every = 1) {
   const x = scale(range.map(Math.log10), [f.left, f.right]);
-  nameTicks(at, f, x, powersIn(range, every), name);
+  nameTicks(at, f, x, powersIn(range.map(Math.log10), every), name);
   return x;
 }
 
@@ -30,10 +30,7 @@ export function logAxis(at, f, range, name, every = 1) {
  */
 export function logUp(at, row, [low, high]) {
   const y = scale([low, high], [row.bottom, row.top]);
-  /** @type {[number, string][]} */
-  const ticks = [];
-  for (let power = low; power <= high; power += 2) ticks.push([power, spellPower(power)]);
-  ticksUp(at, row, y, ticks);
+  ticksUp(at, row, y, powersIn([low, high], 2));
   return y;
 }
 
@@ -45,6 +42,6 @@ export function logUp(at, row, [low, high]) {
 function powersIn([low, high], every) {
   /** @type {[number, string][]} */
   const ticks = [];
-  for (let power = Math.ceil(Math.log10(low) - 1e-9); power <= Math.log10(high) + 1e-9; power += every) ticks.push([power, spellPower(power)]);
+  for (let power = Math.ceil(low - 1e-9); power <= high + 1e-9; power += every) ticks.push([power, spellPower(power)]);
   return ticks;
 }

@@ -1,6 +1,6 @@
 // One weight of a myopic learner (Eq. 148) with v(0) = 1 and η = k = γ = 1: its variance, and what is left of its way.
 
-import { samples } from "../kit.js";
+import { linesOver } from "../kit.js";
 import SHARED from "./constants.json" with { type: "json" };
 
 /** @typedef {{ curvature: number, entropy: number, now: number }} Setting */
@@ -16,7 +16,7 @@ export const leftAt = (/** @type {number} */ t, /** @type {number} */ curvature,
 
 /** @type {(given: Setting) => Record<string, number[][]>} */
 export function curves({ curvature, entropy }) {
-  const line = (/** @type {(t: number) => number} */ height) => samples(SHARED.axis.range[0], SHARED.axis.range[1], 240).map((t) => [t, height(t)]);
+  const line = linesOver(SHARED.axis);
   return {
     bayes: line((t) => -Math.log10(precisionAt(t, curvature, 0))),
     forgets: line((t) => -Math.log10(precisionAt(t, curvature, entropy))),

@@ -1,6 +1,6 @@
 // Modes of a quadratic loss under decay f = −jθ: where they rest, and how fast they get there (Eqs. 124, 125).
 
-import { samples } from "../kit.js";
+import { linesOver } from "../kit.js";
 import { restRate } from "../rates.js";
 import SHARED from "./constants.json" with { type: "json" };
 
@@ -15,8 +15,7 @@ export const restingShare = (/** @type {number} */ h, /** @type {number} */ j, /
 
 /** @type {(given: Setting) => Record<string, number[][]>} */
 export function curves({ decay, gamma }) {
-  const [low, high] = [SHARED.axis.range[0], SHARED.axis.range[1]].map(Math.log10);
-  const line = (/** @type {(h: number) => number} */ height) => samples(low, high, 240).map((u) => [u, height(10 ** u)]);
+  const line = linesOver(SHARED.axis);
   return {
     share: line((h) => restingShare(h, decay, gamma)),
     rate: line((h) => Math.log10(decayedRate(h, decay, gamma))),

@@ -1,6 +1,6 @@
 // What a planner that discounts makes of a gradient along a curvature ηkh, over ηk, and its local exponent (M17).
 
-import { samples } from "../kit.js";
+import { linesOver } from "../kit.js";
 import { fastRate } from "../rates.js";
 import SHARED from "./constants.json" with { type: "json" };
 
@@ -17,14 +17,13 @@ export const quarterAt = (/** @type {{ gamma: number }} */ { gamma }) => 0.75 * 
 
 /** @type {(given: Setting) => Record<string, number[][]>} */
 export function curves({ gamma }) {
-  const [low, high] = [SHARED.axis.range[0], SHARED.axis.range[1]].map(Math.log10);
-  const line = (/** @type {(given: Setting) => number} */ height) => samples(low, high, 240).map((u) => [u, height({ gamma, curvature: 10 ** u })]);
+  const line = linesOver(SHARED.axis);
   return {
     flat: line(() => -Math.log10(gamma)),
-    steep: line(({ curvature }) => -0.5 * Math.log10(curvature)),
-    gain: line((given) => Math.log10(gainOf(given))),
+    steep: line((curvature) => -0.5 * Math.log10(curvature)),
+    gain: line((curvature) => Math.log10(gainOf({ gamma, curvature }))),
     shampoo: line(() => -0.25),
     crossing: SHARED.rows.exponent.range.map((v) => [Math.log10(quarterAt({ gamma })), v]),
-    exponent: line(exponentOf),
+    exponent: line((curvature) => exponentOf({ gamma, curvature })),
   };
 }

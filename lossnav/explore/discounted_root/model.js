@@ -1,6 +1,6 @@
 // The step of a learner that discounts at γ = 2ε, per unit of slope, and what it lies between; ηk = c = 1.
 
-import { samples } from "../kit.js";
+import { linesOver } from "../kit.js";
 import SHARED from "./constants.json" with { type: "json" };
 
 /** @typedef {{ epsilon: number, size: number }} Setting */
@@ -10,8 +10,7 @@ export const planned = (/** @type {number} */ size, /** @type {number} */ epsilo
 
 /** @type {(given: Setting) => Record<string, number[][]>} */
 export function curves({ epsilon }) {
-  const [low, high] = [SHARED.axis.range[0], SHARED.axis.range[1]].map(Math.log10);
-  const line = (/** @type {(size: number) => number} */ height) => samples(low, high, 240).map((u) => [u, height(10 ** u)]);
+  const line = linesOver(SHARED.axis);
   return {
     root: line((size) => -Math.log10(size)),
     descent: line(() => -Math.log10(2 * epsilon)),

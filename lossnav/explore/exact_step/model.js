@@ -1,6 +1,6 @@
 // A step of one mode with ηk = h = 1, over Newton's: the exponential of the whole flow, and its first order.
 
-import { samples } from "../kit.js";
+import { linesOver } from "../kit.js";
 import SHARED from "./constants.json" with { type: "json" };
 
 /** @typedef {{ gamma: number, fading: number, dt: number }} Setting */
@@ -24,7 +24,7 @@ const targetThen = (/** @type {Setting} */ { fading, dt }) => Math.exp(-fading *
 
 /** @type {(given: Setting) => Record<string, number[][]>} */
 export function curves(given) {
-  const [low, high] = [SHARED.axis.range[0], SHARED.axis.range[1]].map(Math.log10);
-  const line = (/** @type {(setting: Setting) => number} */ height) => samples(low, high, 240).map((u) => [u, height({ ...given, dt: 10 ** u })]);
+  const over = linesOver(SHARED.axis);
+  const line = (/** @type {(setting: Setting) => number} */ height) => over((dt) => height({ ...given, dt }));
   return { edge: line(() => 2), target: line(targetThen), euler: line(eulerStep), exact: line(exactStep) };
 }

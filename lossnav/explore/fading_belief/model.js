@@ -1,6 +1,6 @@
 // The step as a sum over the forecast gradient, ηk = c = 1 and γ = 0: forecasts are discounted at √V (M2).
 
-import { samples } from "../kit.js";
+import { linesOver } from "../kit.js";
 import SHARED from "./constants.json" with { type: "json" };
 
 /** @typedef {{ epsilon: number, size: number, time: number }} Setting */
@@ -10,7 +10,7 @@ export const summed = (/** @type {number} */ size, /** @type {number} */ epsilon
 
 /** @type {(given: Setting) => Record<string, number[][]>} */
 export function curves({ epsilon, size }) {
-  const line = (/** @type {(time: number) => number} */ height) => samples(SHARED.axis.range[0], SHARED.axis.range[1], 240).map((time) => [time, height(time)]);
+  const line = linesOver(SHARED.axis);
   return {
     believed: line((time) => Math.exp(-epsilon * time)),
     weight: line((time) => Math.exp(-size * time)),

@@ -3,7 +3,7 @@
 /** @import { Family, Policy } from "../wells.js" */
 
 import { branch, pathFrom, wellHeteroclinic, wellLoss, wellPolicy } from "../wells.js";
-import { samples } from "../kit.js";
+import { linesOver, samples } from "../kit.js";
 import SHARED from "./constants.json" with { type: "json" };
 
 /** @typedef {{ gamma: number, start: number }} Setting */
@@ -40,6 +40,5 @@ export function curves({ gamma }) {
     return [...west, ...east.reverse()];
   };
   const floor = wellLoss(SHARED.well, rests.right);
-  const ground = samples(SHARED.axis.range[0], SHARED.axis.range[1], 240).map((theta) => [theta, wellLoss(SHARED.well, theta) - floor]);
-  return { loss: ground, stay: line(stay), cross: line(cross) };
+  return { loss: linesOver(SHARED.axis)((theta) => wellLoss(SHARED.well, theta) - floor), stay: line(stay), cross: line(cross) };
 }

@@ -1,6 +1,6 @@
 // A kernel κ ∝ u^−q and the schedule that it asks for (L8), beside the deadline's tanh(ωs), with equal sums of rates.
 
-import { samples } from "../kit.js";
+import { linesOver } from "../kit.js";
 import SHARED from "./constants.json" with { type: "json" };
 
 /** @typedef {{ power: number, stiffness: number, share: number }} Setting */
@@ -37,8 +37,7 @@ export function noiseInAll(/** @type {Setting} */ given) {
 
 /** @type {(given: Setting) => Record<string, number[][]>} */
 export function curves(given) {
-  const grid = samples(SHARED.axis.range[0], SHARED.axis.range[1], 240);
-  const line = (/** @type {(share: number) => number} */ height) => grid.map((share) => [share, height(share)]);
+  const line = linesOver(SHARED.axis);
   return {
     best: line((share) => bestRate(exponentFor(given.power), share)),
     deadline: line((share) => deadlineRate(given, 1 - share)),

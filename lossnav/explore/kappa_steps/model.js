@@ -1,6 +1,6 @@
 // Steps in which the flattest mode of a quadratic loss loses so many digits, from what a step keeps of it.
 
-import { lastOf, mapped, samples } from "../kit.js";
+import { linesOver, mapped } from "../kit.js";
 import SHARED from "./constants.json" with { type: "json" };
 
 /** @typedef {{ digits: number, kappa: number }} Setting */
@@ -17,6 +17,6 @@ export const stepsFor = (/** @type {number} */ kept, /** @type {number} */ digit
 
 /** @type {(given: Setting) => Record<string, number[][]>} */
 export function curves({ digits }) {
-  const grid = samples(Math.log10(SHARED.axis.range[0]), Math.log10(lastOf(SHARED.axis.range)), 240);
-  return mapped(SHARED.lines, (_, rule) => grid.map((u) => [u, Math.log10(stepsFor(keptBy(10 ** u)[rule], digits))]));
+  const line = linesOver(SHARED.axis);
+  return mapped(SHARED.lines, (_, rule) => line((kappa) => Math.log10(stepsFor(keptBy(kappa)[rule], digits))));
 }

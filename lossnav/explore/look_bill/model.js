@@ -1,7 +1,7 @@
 // A minimum that wanders, dθ* = √D·dW with kh = D = 1, seen exactly every T for the price c₀: the expected cost per time, as
 // sums over all looks of a plan that decays at the rate r and of an error that grows between them.
 
-import { samples } from "../kit.js";
+import { linesOver } from "../kit.js";
 import { restRate } from "../rates.js";
 import SHARED from "./constants.json" with { type: "json" };
 
@@ -39,11 +39,7 @@ export function bestInterval(/** @type {Setting} */ given) {
 
 /** @type {(given: Setting) => Record<string, number[][]>} */
 export function curves(given) {
-  const [low, high] = [SHARED.axis.range[0], SHARED.axis.range[1]].map(Math.log10);
-  const parts = samples(low, high, 240).map((u) => ({ u, ...billOf(given, 10 ** u) }));
-  return {
-    both: parts.map(({ u, looks, blind }) => [u, looks + blind]),
-    looks: parts.map(({ u, looks }) => [u, looks]),
-    blind: parts.map(({ u, blind }) => [u, blind]),
-  };
+  const line = linesOver(SHARED.axis);
+  const [looks, blind] = [line((every) => billOf(given, every).looks), line((every) => billOf(given, every).blind)];
+  return { both: looks.map(([u, paid], i) => [u, paid + blind[i][1]]), looks, blind };
 }

@@ -1,6 +1,6 @@
 // What a step keeps of a mode in the long run, against αh: the larger root of z² = a z − b.
 
-import { samples } from "../kit.js";
+import { linesOver, mapped } from "../kit.js";
 import SHARED from "./constants.json" with { type: "json" };
 
 /** @typedef {{ beta: number, bend: number }} Setting */
@@ -20,10 +20,6 @@ export const keptAt = (/** @type {number} */ bend, /** @type {number} */ beta) =
 
 /** @type {(given: Setting) => Record<string, number[][]>} */
 export function curves({ beta }) {
-  const kept = samples(SHARED.axis.range[0], SHARED.axis.range[1], 400).map((bend) => ({ bend, ...keptAt(bend, beta) }));
-  return {
-    descent: kept.map(({ bend, descent }) => [bend, descent]),
-    nesterov: kept.map(({ bend, nesterov }) => [bend, nesterov]),
-    heavy: kept.map(({ bend, heavy }) => [bend, heavy]),
-  };
+  const line = linesOver(SHARED.axis, 400);
+  return mapped(SHARED.lines, (_, method) => line((bend) => keptAt(bend, beta)[method]));
 }

@@ -1,6 +1,6 @@
 // The path θ₂ = θ₁ᵐ from (1, 1) to the minimum of ½(θ₁² + κθ₂²) at γ = 0, with the speed c·√(2L₀)·(L/L₀)ᵇ; η = k = 1.
 
-import { samples } from "../kit.js";
+import { linesOver } from "../kit.js";
 import SHARED from "./constants.json" with { type: "json" };
 
 /** @typedef {{ power: number, bend: number, pace: number }} Setting */
@@ -40,11 +40,7 @@ export const regretParts = ({ fast, slow, length, least }, pace) => ({
 /** @type {(given: Setting) => Record<string, number[][]>} */
 export function curves(given) {
   const sums = sumsOf(given);
-  const [low, high] = [SHARED.axis.range[0], SHARED.axis.range[1]].map(Math.log10);
-  const parts = samples(low, high, 240).map((u) => ({ u, ...regretParts(sums, 10 ** u) }));
-  return {
-    total: parts.map(({ u, speed, direction }) => [u, speed + direction]),
-    speed: parts.map(({ u, speed }) => [u, speed]),
-    direction: parts.map(({ u, direction }) => [u, direction]),
-  };
+  const line = linesOver(SHARED.axis);
+  const [speed, direction] = [line((pace) => regretParts(sums, pace).speed), line((pace) => regretParts(sums, pace).direction)];
+  return { total: speed.map(([u, part], i) => [u, part + direction[i][1]]), speed, direction };
 }

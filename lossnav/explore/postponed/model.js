@@ -1,6 +1,6 @@
 // A learner that plans for a deadline, γ = c = 0, which every new plan finds farther away; time in units of 1/√(ηkh).
 
-import { clamp, lastOf, samples } from "../kit.js";
+import { clamp, lastOf, linesOver } from "../kit.js";
 import SHARED from "./constants.json" with { type: "json" };
 
 /** @typedef {{ moved: number, every: number, now: number }} Setting */
@@ -45,9 +45,8 @@ export function endOf(/** @type {Setting} */ { moved, every }) {
 
 /** @type {(given: Setting) => Record<string, number[][]>} */
 export function curves(given) {
-  const grid = samples(SHARED.axis.range[0], SHARED.axis.range[1], 240);
   const [anew, kept] = [courseOf(given), courseOf({ ...given, moved: 0 })];
-  const line = (/** @type {(t: number) => number} */ height) => grid.map((t) => [t, height(t)]);
+  const line = linesOver(SHARED.axis);
   return {
     rate: line((t) => anew(t).rate),
     promised: line((t) => kept(t).rate),

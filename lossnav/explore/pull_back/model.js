@@ -1,6 +1,6 @@
 // A weight that has learned a task with its minimum at −1 to the precision p, and meets one with its minimum at 1.
 
-import { samples } from "../kit.js";
+import { linesOver } from "../kit.js";
 import SHARED from "./constants.json" with { type: "json" };
 
 /** @typedef {{ certainty: number, curvature: number, place: number }} Setting */
@@ -16,8 +16,7 @@ export const settled = (/** @type {Omit<Setting, "place">} */ { certainty, curva
 
 /** @type {(given: Setting) => Record<string, number[][]>} */
 export function curves(given) {
-  const grid = samples(SHARED.axis.range[0], SHARED.axis.range[1], 240);
-  const line = (/** @type {(theta: number) => number} */ height) => grid.map((theta) => [theta, height(theta)]);
+  const line = linesOver(SHARED.axis);
   return {
     task: line((theta) => costs(given, theta).task),
     pull: line((theta) => costs(given, theta).pull),

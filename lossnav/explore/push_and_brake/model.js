@@ -1,6 +1,6 @@
 // One mode with ηkh = 1, from θ = −1: the optimal path θ̈ = γθ̇ + θ, the ball θ̈ = −γθ̇ − θ from rest, and γθ̇ = −θ.
 
-import { mapped, samples } from "../kit.js";
+import { linesOver, mapped } from "../kit.js";
 import { restRate } from "../rates.js";
 import SHARED from "./constants.json" with { type: "json" };
 
@@ -30,6 +30,6 @@ export function heights(/** @type {number} */ gamma, /** @type {number} */ t) {
 
 /** @type {(given: Setting) => Record<string, number[][]>} */
 export function curves({ gamma }) {
-  const found = samples(SHARED.axis.range[0], SHARED.axis.range[1], 240).map((t) => ({ t, ...heights(gamma, t) }));
-  return mapped(SHARED.lines, (_, name) => found.map((at) => [at.t, at[name]]));
+  const line = linesOver(SHARED.axis);
+  return mapped(SHARED.lines, (_, name) => line((t) => heights(gamma, t)[name]));
 }

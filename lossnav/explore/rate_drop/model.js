@@ -1,6 +1,6 @@
 // r⁴ begins at F times its new rest when the rate drops by F, and forgets that (T33); the angle per step goes with η/r².
 
-import { samples } from "../kit.js";
+import { linesOver } from "../kit.js";
 import SHARED from "./constants.json" with { type: "json" };
 
 /** @typedef {{ drop: number, memory: number, n: number }} Setting */
@@ -13,8 +13,7 @@ export const angleAt = (/** @type {Setting} */ given) => 1 / Math.sqrt(given.dro
 
 /** @type {(given: Setting) => Record<string, number[][]>} */
 export function curves(given) {
-  const grid = samples(SHARED.axis.range[0], SHARED.axis.range[1], 240);
-  const line = (/** @type {(n: number) => number} */ height) => grid.map((n) => [n, height(n)]);
+  const line = linesOver(SHARED.axis);
   return {
     radius: line((n) => fourthPower({ ...given, n }) ** 0.25),
     angle: line((n) => angleAt({ ...given, n })),

@@ -1,6 +1,6 @@
 // The least cost V on L = ln cosh θ + θ²/20 (η = k = 1), and its bounds (L24): kL/s₊(M) ≤ V ≤ kL/s₊(μ).
 
-import { samples } from "../kit.js";
+import { linesOver } from "../kit.js";
 import { fastRate } from "../rates.js";
 import SHARED from "./constants.json" with { type: "json" };
 
@@ -53,15 +53,14 @@ export function boundsOf({ gamma, smoothness, pl, start }) {
 
 /** @type {(given: Setting) => Record<string, number[][]>} */
 export function curves({ gamma, smoothness, pl }) {
-  const grid = samples(Math.log10(LOW), Math.log10(HIGH), COUNT);
-  const level = (/** @type {number} */ height) => grid.map((u) => [u, height]);
+  const line = linesOver(axis, COUNT);
   const ys = ratios(gamma, HIGH).slice(COUNT);
   return {
-    value: grid.map((u, i) => [u, Math.log10(ys[i])]),
-    lower: level(Math.log10(perLoss(gamma, smoothness))),
-    upper: level(Math.log10(perLoss(gamma, pl))),
-    bend: grid.map((u) => [u, bendAt(10 ** u)]),
-    smoothness: level(smoothness),
-    pl: level(pl),
+    value: line(bendAt).map(([u], i) => [u, Math.log10(ys[i])]),
+    lower: line(() => Math.log10(perLoss(gamma, smoothness))),
+    upper: line(() => Math.log10(perLoss(gamma, pl))),
+    bend: line(bendAt),
+    smoothness: line(() => smoothness),
+    pl: line(() => pl),
   };
 }

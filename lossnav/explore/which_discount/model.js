@@ -1,7 +1,7 @@
 // Paths e^{−λhᵖt} from (1, 1) on curvatures 1 and κ (η = k = 1), each at the pace λ that suits it best: what they regret,
 // and how well they are aligned with the optimum of each γ.
 
-import { samples } from "../kit.js";
+import { linesOver } from "../kit.js";
 import { restRate } from "../rates.js";
 import SHARED from "./constants.json" with { type: "json" };
 
@@ -50,9 +50,8 @@ export function likeliest(/** @type {{ power: number, kappa: number }} */ { powe
 
 /** @type {(given: Setting) => Record<string, number[][]>} */
 export function curves(given) {
-  const [low, high] = [SHARED.axis.range[0], SHARED.axis.range[1]].map(Math.log10);
-  const grid = samples(low, high, 240);
-  const line = (/** @type {(given: Setting) => number} */ height, power = given.power) => grid.map((u) => [u, height({ ...given, power, gamma: 10 ** u })]);
+  const over = linesOver(SHARED.axis);
+  const line = (/** @type {(given: Setting) => number} */ height, power = given.power) => over((gamma) => height({ ...given, power, gamma }));
   const shown = (/** @type {Setting} */ one) => Math.log10(Math.max(leastRegret(one), SHARED.floor));
   return {
     own: line(shown),
