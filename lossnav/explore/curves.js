@@ -2,7 +2,7 @@
 
 /** @import { ChartFrame } from "./chart.js" */
 /** @import { Scale } from "./kit.js" */
-/** @import { State, View } from "./life.js" */
+/** @import { Build, State, View } from "./life.js" */
 /** @import { Mover } from "./simple.js" */
 
 import { chartFrame, nameTicks, valueAxis } from "./chart.js";
@@ -35,7 +35,7 @@ export const along = (/** @type {{ log?: boolean }} */ axis, /** @type {number} 
  * @template T
  * @param {Sheet} sheet
  * @param {CurveParts<T>} parts
- * @returns {[(root: HTMLElement, state: State<T>) => View, Sheet]}
+ * @returns {[Build<T>, Sheet]}
  */
 export const curvesView = (sheet, parts) => [(root, state) => buildCurves(root, state, sheet, parts), sheet];
 

@@ -32,6 +32,12 @@ import { clamp, lastOf, make } from "./kit.js";
  * @property {() => string[]} [python] lines that compute what is on show, after `import lossnav as ln`
  */
 
+/**
+ * What builds the view of a widget with the traits T.
+ * @template T
+ * @typedef {(root: HTMLElement, state: State<T>) => View} Build
+ */
+
 /** @typedef {Record<string, unknown>} Values traits by name */
 
 const NARROW = 120; // pixels: a page that is not laid out yet, or a box that is folded away
@@ -189,7 +195,7 @@ function replaceTwin(root) {
  * An anywidget module.
  * @template T
  * @param {string} name
- * @param {(root: HTMLElement, state: State<T>) => View} build
+ * @param {Build<T>} build
  * @param {Declared} declared the constants, with the traits in the order in which Python's constructor takes them
  * @param {(values: Values) => Values} settle brings traits that depend on each other in order
  */

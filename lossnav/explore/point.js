@@ -9,8 +9,8 @@ import { clamp, fixed } from "./kit.js";
 /** @typedef {{ x: Scale, y: Scale }} PlaneScales */
 
 /**
- * A handle for the trait that holds a point of the plane, at most `hold` from the axis θ₂ and `tall` from θ₁; `show`
- * puts it there.
+ * A handle for the trait that holds a point of the plane, at most `hold` from the axis θ₂ and `tall` from θ₁; returns
+ * what puts it there.
  * @param {Figure} stage
  * @param {State<any>} state
  * @param {string} trait
@@ -32,11 +32,10 @@ export function planePoint(stage, state, trait, { label, color, hold, tall = hol
     },
     onEnd: (side) => move(side * hold, state.get(trait)[1]),
   });
-  const show = (/** @type {PlaneScales} */ f) => {
+  return (/** @type {PlaneScales} */ f) => {
     frame = f;
     const [x, y] = state.get(trait);
     const text = `${axes[0]} = ${fixed(x, 2)}, ${axes[1]} = ${fixed(y, 2)}`;
     knob.place(f.x(x), f.y(y), { now: x.toFixed(2), low: -hold, high: hold, text });
   };
-  return { show };
 }

@@ -6,8 +6,8 @@ import { draw, entries, ink, make, mapped } from "./kit.js";
 
 /** @typedef {{ row: HTMLElement, cells: HTMLElement[] }} TableRow */
 
-/** How a line of the constants is drawn. */
-export const inked = (/** @type {{ tint: string, dash: string }} */ { tint, dash }) => ({ stroke: ink(tint), "stroke-dasharray": dash });
+/** How a line of the constants is drawn. @type {(line: { tint: string, dash: string, width?: number }) => Attributes} */
+export const inked = ({ tint, dash, width }) => ({ stroke: ink(tint), "stroke-dasharray": dash, ...(width ? { "stroke-width": width } : {}) });
 
 /**
  * A row's sample in a table: a piece of its line.

@@ -2,7 +2,7 @@
 
 /** @import { ChartFrame } from "../chart.js" */
 /** @import { Scale } from "../kit.js" */
-/** @import { State, View } from "../life.js" */
+/** @import { Build } from "../life.js" */
 /** @import { Track } from "../runner.js" */
 /** @import { Recursion, Rule, Setting } from "./model.js" */
 
@@ -18,13 +18,10 @@ import { kept, race } from "./model.js";
 
 const FLOOR = Math.log10(SHARED.edge);
 
-/** How a rule's line is drawn. */
-const style = (/** @type {Rule} */ rule) => ({ ...inked(SHARED.lines[rule]), "stroke-width": 2.2 });
-
-/** @type {(root: HTMLElement, state: State<Setting>) => View} */
+/** @type {Build<Setting>} */
 const buildAcceleration = (root, state) => {
   const { traits } = SHARED;
-  const table = lineTable(SHARED.lines, ["", "steps to 10⁻⁶", "kept at h"], (_, key) => style(key));
+  const table = lineTable(SHARED.lines, ["", "steps to 10⁻⁶", "kept at h"], inked);
   /** @type {Scale} */
   let across;
   const move = (/** @type {number} */ u) => state.set("curvature", 10 ** clamp(u, FLOOR, 0));
@@ -90,7 +87,7 @@ function drawLosses(at, f, losses) {
   const inner = panelWindow(at, f.rows.loss);
   return entries(losses).map(([rule, line]) => {
     const points = line.map((loss, n) => [x(n), y(Math.log10(Math.max(loss, 10 ** SHARED.least)))]);
-    drawLine(inner, points, { ...style(rule), ...curve(`loss ${rule}`, x, y) });
+    drawLine(inner, points, { ...inked(SHARED.lines[rule]), ...curve(`loss ${rule}`, x, y) });
     return overTime(points, f, ink(SHARED.lines[rule].tint));
   });
 }
@@ -102,7 +99,7 @@ function drawKept(at, f, rules, { kappa, curvature }, x) {
   const inner = panelWindow(at, row);
   for (const [rule, recursion] of entries(rules)) {
     const points = samples(-Math.log10(kappa), 0, 150).map((u) => [x(u), y(kept(recursion(10 ** u)))]);
-    drawLine(inner, points, { ...style(rule), ...curve(`kept ${rule}`, x, y) });
+    drawLine(inner, points, { ...inked(SHARED.lines[rule]), ...curve(`kept ${rule}`, x, y) });
   }
   upright(at, x(-Math.log10(kappa)), row, "ln-axis");
   upright(at, x(Math.log10(curvature)), row, "ln-axis");

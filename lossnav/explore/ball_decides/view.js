@@ -1,6 +1,6 @@
 // The view of a limit of speed: its ball at the start, steepest descent in it, and the best path.
 
-/** @import { State, View } from "../life.js" */
+/** @import { Build } from "../life.js" */
 /** @import { SquareFrame } from "../plane.js" */
 /** @import { Setting } from "./model.js" */
 
@@ -17,15 +17,10 @@ import { compared, corners, piecesAfter } from "./model.js";
 
 /** @typedef {keyof typeof SHARED.lines} Line */
 
-const WIDE = { optimal: 4, rule: 1.8, ball: 2 };
-
-/** How a line is drawn. */
-const style = (/** @type {Line} */ line) => ({ ...inked(SHARED.lines[line]), "stroke-width": WIDE[line] });
-
-/** @type {(root: HTMLElement, state: State<Setting>) => View} */
+/** @type {Build<Setting>} */
 const buildBallDecides = (root, state) => {
   const { traits, edge, hold, names } = SHARED;
-  const table = lineTable(SHARED.lines, [], (_, key) => style(key));
+  const table = lineTable(SHARED.lines, [], inked);
   const choice = buttonRow(names.map((name, norm) => [name, `charge the speed in ${name}`, () => state.set("norm", norm)]));
   return simpleView(root, state, SHARED, {
     label: "steepest descent under a limit of speed, and the best path",
@@ -36,10 +31,7 @@ const buildBallDecides = (root, state) => {
     },
     more: [choice.node],
     legend: [table.legend],
-    grips: (stage) => {
-      const start = planePoint(stage, state, "start", { label: "start θ(0)", color: ink("ink"), hold });
-      return (square) => start.show(square);
-    },
+    grips: (stage) => planePoint(stage, state, "start", { label: "start θ(0)", color: ink("ink"), hold }),
     lay: (paper) => squareFrame(paper, { edge, ticks: [-1, 0, 1], names: ["θ₁", "θ₂"], aside: 300, most: 400 }),
     show(at, square, given) {
       const { rule, optimal, excess } = compared(given);
@@ -47,7 +39,7 @@ const buildBallDecides = (root, state) => {
       contours(inner, square, given.angle);
       const ball = corners(given.norm).map(([x, y]) => [given.start[0] + SHARED.ball * x, given.start[1] + SHARED.ball * y]);
       for (const [name, line] of /** @type {[Line, number[][]][]} */ ([["ball", ball], ["optimal", optimal], ["rule", rule]])) {
-        drawLine(inner, line.map(pixel), { ...style(name), ...curve(name, square.x, square.y) });
+        drawLine(inner, line.map(pixel), { ...inked(SHARED.lines[name]), ...curve(name, square.x, square.y) });
       }
       const tracks = [evenly(rule.map(pixel), ink("ink")), evenly(optimal.map(pixel), ink("optimal"))]
         .map((track) => ({ ...track, at: (/** @type {number} */ share) => track.at(piecesAfter(share)) }));

@@ -2,7 +2,7 @@
 
 /** @import { Scale } from "../kit.js" */
 /** @import { ChartFrame } from "../chart.js" */
-/** @import { State } from "../life.js" */
+/** @import { Build } from "../life.js" */
 /** @import { BeliefLaw } from "./model.js" */
 
 import { calm, chartFrame, follow, player, timeAxis, valueAxis } from "../chart.js";
@@ -27,13 +27,10 @@ const PACE = 12; // steps per second
 const LEAP = 2.5;
 /** The step before those that are looked back on. */
 const pastOf = (/** @type {number} */ now) => Math.max(0, now - PAST);
-const LINES = mapped(SHARED.lines, (line) => ({ ...inked(line), "stroke-width": line.width }));
+const LINES = mapped(SHARED.lines, inked);
 
-/**
- * @param {HTMLElement} root
- * @param {State<Setting & Source>} state
- */
-function buildBeliefFilter(root, state) {
+/** @type {Build<Setting & Source>} */
+const buildBeliefFilter = (root, state) => {
   const { traits } = SHARED;
   const finely = (/** @type {number} */ v) => fixed(v, 3);
   const dials = {
@@ -143,7 +140,7 @@ function buildBeliefFilter(root, state) {
     view.update();
   });
   return view;
-}
+};
 
 /**
  * The gradients, seen and unseen, the hidden mean, and both beliefs; the average ends at now, the smoother does not.

@@ -1,6 +1,6 @@
 // The view of five beliefs: the ellipse of gradients, what each belief takes for it, and the five steps.
 
-/** @import { State } from "../life.js" */
+/** @import { Build } from "../life.js" */
 /** @import { Setting, Spread } from "./model.js" */
 
 import { discountDial, linearDial } from "../controls.js";
@@ -17,7 +17,7 @@ const { beliefs: BELIEFS, traits: TRAITS } = SHARED;
 const degrees = (/** @type {number} */ v) => `${fixed(v, 1)}°`;
 const round = (/** @type {number} */ v) => `${fixed(v, 0)}°`;
 
-/** @type {(root: HTMLElement, state: State<Setting>) => import("../life.js").View} */
+/** @type {Build<Setting>} */
 const buildBelievedEllipse = (root, state) => {
   const lines = { ...BELIEFS, other: { ...SHARED.other, tint: "neutral" } };
   const table = lineTable(lines, ["belief", "off the full", "length"], inked);
@@ -32,10 +32,7 @@ const buildBelievedEllipse = (root, state) => {
     },
     legend: [table.legend],
     numbers: [table.node],
-    grips(stage) {
-      const tip = planePoint(stage, state, "gradient", { label: "gradient g", color: ink("ink"), hold: SHARED.hold, kind: "gradient", axes: ["g₁", "g₂"] });
-      return (frame) => tip.show(frame);
-    },
+    grips: (stage) => planePoint(stage, state, "gradient", { label: "gradient g", color: ink("ink"), hold: SHARED.hold, kind: "gradient", axes: ["g₁", "g₂"] }),
     lay: (paper) => squareFrame(paper, { edge: SHARED.edge, ticks: [-2, -1, 0, 1, 2], names: ["first weight of the row", "second weight of the row"] }),
     show(at, frame, given) {
       const [inner, found, made] = [panelWindow(at, frame), believed(given), steps(given)];

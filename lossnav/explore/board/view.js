@@ -1,6 +1,6 @@
 // The view of the board: switches and known names, the formulas and the code that follow, the field and the path.
 
-/** @import { State } from "../life.js" */
+/** @import { Build } from "../life.js" */
 /** @import { SquareFrame } from "../plane.js" */
 /** @import { Corner } from "./model.js" */
 /** @import { SwitchName } from "./corners.js" */
@@ -18,11 +18,8 @@ import { boardWords, codeBox, formulaBox, knownList, switchRows } from "./parts.
 
 /** @typedef {Corner & { start: number[], dt: number, noise: number }} Traits */
 
-/**
- * @param {HTMLElement} root
- * @param {State<Traits>} state
- */
-function buildBoard(root, state) {
+/** @type {Build<Traits>} */
+const buildBoard = (root, state) => {
   /** The corner; a position that an address made up is the first one. */
   const corner = () => {
     const asked = state.pick(...SWITCH_NAMES);
@@ -54,7 +51,7 @@ function buildBoard(root, state) {
     rows: [dots.node, dials.dt.node, dials.noise.node],
     numbers: [formulas.node, code.node],
   });
-  const start = planePoint(stage, state, "start", { label: "start θ(0)", color: ink("ink"), hold: SHARED.hold, small: 0.1 });
+  const putStart = planePoint(stage, state, "start", { label: "start θ(0)", color: ink("ink"), hold: SHARED.hold, small: 0.1 });
   /** @type {SquareFrame} */
   let frame;
   const show = () => {
@@ -76,7 +73,7 @@ function buildBoard(root, state) {
       boardField(moving, frame, at, run.dt);
       boardPath(moving, frame, path);
     }
-    start.show(frame);
+    putStart(frame);
   };
   return {
     /** @param {number} width */
@@ -108,7 +105,7 @@ function buildBoard(root, state) {
       ];
     },
   };
-}
+};
 
 /**
  * The first step from each place, as an arrow: its length saturates.

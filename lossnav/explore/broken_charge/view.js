@@ -2,7 +2,7 @@
 
 /** @import { ChartFrame } from "../chart.js" */
 /** @import { Scale } from "../kit.js" */
-/** @import { State, View } from "../life.js" */
+/** @import { Build } from "../life.js" */
 /** @import { SquareFrame } from "../plane.js" */
 /** @import { PairWalk, Setting } from "./model.js" */
 
@@ -21,7 +21,7 @@ import { chargeLaw, pairWalk } from "./model.js";
 
 /** @typedef {ChartFrame<"imbalance">} ChargeFrame */
 
-/** @type {(root: HTMLElement, state: State<Setting>) => View} */
+/** @type {Build<Setting>} */
 const buildBrokenCharge = (root, state) => {
   const { traits, lines, edge, hold, high } = SHARED;
   const finely = (/** @type {number} */ v) => fixed(v, 4);
@@ -36,29 +36,26 @@ const buildBrokenCharge = (root, state) => {
     },
     legend: [lineTable(lines, [], inked).legend],
     two: "below",
-    grips: (plane) => {
-      const knob = planePoint(plane, state, "start", { label: "start", color: ink("ink"), hold });
-      return ({ square }) => knob.show(square);
-    },
+    grips: (plane) => planePoint(plane, state, "start", { label: "start", color: ink("ink"), hold }),
     lay(plane, chart) {
       const frame = chartFrame(chart, { imbalance: ["a² − b² over the steps", 110, 110] });
       const square = squareFrame(plane, { edge, ticks: [-2, -1, 0, 1, 2], names: ["a", "b"], aside: 348 });
       pairContours(plane.ground, square);
       const x = timeAxis(chart.ground, frame, 0, SHARED.steps / 100, 1, "steps, in hundreds");
-      return { square, frame, scales: { x, y: valueAxis(chart.ground, frame.rows.imbalance, [-high, high], plainTicks([-4, -2, 0, 2, 4])) } };
+      return { ...square, frame, scales: { x, y: valueAxis(chart.ground, frame.rows.imbalance, [-high, high], plainTicks([-4, -2, 0, 2, 4])) } };
     },
-    show(at, { square, frame, scales }, setting, over) {
+    show(at, f, setting, over) {
       const walk = pairWalk(setting);
-      const inner = panelWindow(at, square);
-      const pixel = pixels(square);
+      const inner = panelWindow(at, f);
+      const pixel = pixels(f);
       const way = walk.points.map(pixel);
-      drawLine(inner, way, { stroke: ink("optimal"), "stroke-width": 1.8, ...curve("walk", square.x, square.y) });
+      drawLine(inner, way, { stroke: ink("optimal"), "stroke-width": 1.8, ...curve("walk", f.x, f.y) });
       drawDot(inner, pixel(lastOf(walk.points)), 5, ink("optimal"));
       const alone = chargeLaw(walk.imbalance[0], Array(SHARED.steps).fill(0), setting);
-      drawCharge(over, frame, scales, walk, alone);
+      drawCharge(over, f.frame, f.scales, walk, alone);
       return [...chargeWords(setting, walk, alone), [evenly(way, ink("optimal"))]];
     },
-    run: { seconds: 6, inside: ({ square }) => square },
+    run: { seconds: 6, inside: (f) => f },
     python({ start, eta, beta, decay }) {
       const first = start[0] ** 2 - start[1] ** 2;
       return [

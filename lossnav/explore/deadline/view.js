@@ -3,9 +3,9 @@
 
 /** @import { ChartFrame } from "../chart.js" */
 /** @import { Scale } from "../kit.js" */
-/** @import { State, View } from "../life.js" */
+/** @import { Build } from "../life.js" */
 /** @import { Track } from "../runner.js" */
-/** @import { Line, Setting } from "./model.js" */
+/** @import { Setting } from "./model.js" */
 
 import { chartFrame, timeAxis, valueAxis } from "../chart.js";
 import { buttonRow, discountDial, handle, rootDial } from "../controls.js";
@@ -19,13 +19,10 @@ import { atATenth, impliedWeight, shareOfRate } from "./model.js";
 
 const [LEAST, MOST] = SHARED.traits.span.range;
 
-/** How a curvature's line is drawn. */
-const lineOf = (/** @type {Line} */ line) => ({ ...inked(SHARED.lines[line]), "stroke-width": 2.4 });
-
-/** @type {(root: HTMLElement, state: State<Setting>) => View} */
+/** @type {Build<Setting>} */
 const buildDeadline = (root, state) => {
   const { traits, presets } = SHARED;
-  const table = lineTable(SHARED.lines, ["", "left at T/10"], (_, key) => lineOf(key));
+  const table = lineTable(SHARED.lines, ["", "left at T/10"], inked);
   const choice = buttonRow(entries(presets).map(([name, drawn]) => [name, `draw ${name}`, () => state.set("drawn", [...drawn])]));
   /** @type {{ time: Scale, across: Scale, level: Scale }} */
   let scales;
@@ -101,7 +98,7 @@ function drawRates(at, f, setting, x) {
   upright(at, x(setting.span), row, "ln-axis");
   return entries(SHARED.lines).map(([line, { h, tint }]) => {
     const points = samples(0, 1, 160).map((u) => [x(setting.span * u), y(shareOfRate(h, setting.span * (1 - u), setting))]);
-    drawLine(at, points, { ...lineOf(line), ...curve(line, x, y) });
+    drawLine(at, points, { ...inked(SHARED.lines[line]), ...curve(line, x, y) });
     return overTime(points, { left: x(0), right: x(setting.span) }, ink(tint));
   });
 }

@@ -1,6 +1,7 @@
 // The view of the double well: landscape, verdict by start, cost by start, and θ₁ against time, on one θ₁ axis.
 
 /** @import { Attributes, Box, Paper, Scale } from "../kit.js" */
+/** @import { Build } from "../life.js" */
 /** @import { Track } from "../runner.js" */
 /** @import { Orbit, Path, Policy, Rests } from "../wells.js" */
 
@@ -27,7 +28,7 @@ const NOTE =
   "Beads mark every quarter unit of time. The two bars say where each start ends, under the optimal plan and under " +
   "gradient descent (Eq. 4). For γ from γₕₑₜ to 3.90 the cost has a kink at θₛ, where the verdict changes.";
 
-/** @type {(root: HTMLElement, state: import("../life.js").State<Traits>) => import("../life.js").View} */
+/** @type {Build<Traits>} */
 const buildDoubleWell = (root, state) => {
   const rests = stationary();
   const threshold = heteroclinic();

@@ -1,6 +1,6 @@
 // The view of a drift field: the plane with the field, the loss, the optimal path and where it ends.
 
-/** @import { State } from "../life.js" */
+/** @import { Build } from "../life.js" */
 /** @import { SquareFrame } from "../plane.js" */
 /** @import { Track } from "../runner.js" */
 /** @import { DriftLaw, Setting } from "./model.js" */
@@ -20,11 +20,8 @@ const ALONE = { stroke: ink("neutral"), "stroke-width": 2, "stroke-dasharray": "
 /** @type {(u: number[], v: number[]) => number} */
 const distance = ([a, b], [c, d]) => Math.hypot(a - c, b - d);
 
-/**
- * @param {HTMLElement} root
- * @param {State<Setting>} state
- */
-function buildDriftField(root, state) {
+/** @type {Build<Setting>} */
+const buildDriftField = (root, state) => {
   const { traits, hold, edge } = SHARED;
   const fastest = lastOf(traits.rate.range);
   const turning = { symbol: "q", name: "rotation rate of the drift", marks: traits.rate.range };
@@ -44,9 +41,9 @@ function buildDriftField(root, state) {
     legend: [table.legend],
     numbers: [table.node],
     grips(stage) {
-      const start = planePoint(stage, state, "start", { label: "start θ(0)", color: ink("ink"), hold });
-      const minimum = planePoint(stage, state, "minimum", { label: "minimum θ* of the loss", color: ink("neutral"), hold });
-      return (frame) => [start, minimum].forEach(({ show }) => show(frame));
+      const putStart = planePoint(stage, state, "start", { label: "start θ(0)", color: ink("ink"), hold });
+      const putMinimum = planePoint(stage, state, "minimum", { label: "minimum θ* of the loss", color: ink("neutral"), hold });
+      return (frame) => [putStart, putMinimum].forEach((put) => put(frame));
     },
     lay: (paper) => squareFrame(paper, { edge, ticks: [-2, -1, 0, 1, 2], names: ["θ₁", "θ₂"] }),
     show(at, frame, given) {
@@ -64,7 +61,7 @@ function buildDriftField(root, state) {
       "path.asymptote",
     ],
   });
-}
+};
 
 /**
  * Loss, field, the drift alone, the optimal path and the three places.

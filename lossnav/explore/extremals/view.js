@@ -1,6 +1,6 @@
 // The view of the extremals: the chosen one among them, and the parabola of costs on which its coefficient is dragged.
 
-/** @import { State } from "../life.js" */
+/** @import { Build } from "../life.js" */
 /** @import { Setting } from "./model.js" */
 
 import { chartFrame, timeAxis, valueAxis } from "../chart.js";
@@ -16,9 +16,8 @@ import { bestGrowing, extremal, extremalCost } from "./model.js";
 const [LEAST, MOST] = SHARED.traits.growing.range;
 const [FROM, TO] = SHARED.across;
 
-/** @type {(root: HTMLElement, state: State<Setting>) => import("../life.js").View} */
+/** @type {Build<Setting>} */
 const buildExtremals = (root, state) => {
-  const look = (/** @type {"chosen" | "best" | "free"} */ name) => ({ ...inked(SHARED.lines[name]), "stroke-width": 2.4 });
   const move = (/** @type {number} */ c) => state.set("growing", clamp(c, LEAST, MOST));
   return simpleView(root, state, SHARED, {
     label: "every path here solves the same equation; cost chooses one",
@@ -27,7 +26,7 @@ const buildExtremals = (root, state) => {
       horizon: logDial(state, "horizon", { symbol: "T", name: "horizon", marks: SHARED.traits.horizon.range }),
       gamma: discountDial(state, SHARED.traits.gamma.range),
     },
-    legend: [lineTable(SHARED.lines, [], (_, name) => look(name)).legend],
+    legend: [lineTable(SHARED.lines, [], inked).legend],
     lay(paper) {
       const { ground } = paper;
       const f = chartFrame(paper, { path: ["θ − μ over time", 190, 160], cost: ["J up to T, of each c₊", 130, 116] }, 72);
@@ -56,7 +55,7 @@ const buildExtremals = (root, state) => {
       upright(upper, x(horizon), f.rows.path, "ln-divide");
       const tracks = /** @type {const} */ ([["free", 0], ["best", best], ["chosen", growing]]).map(([name, value]) => {
         const line = path(value);
-        drawLine(upper, line, { ...look(name), ...curve(name, x, y) });
+        drawLine(upper, line, { ...inked(SHARED.lines[name]), ...curve(name, x, y) });
         return overTime(line, f, ink(SHARED.lines[name].tint));
       });
       drawLine(lower, samples(FROM, TO, 200).map((v) => [c(v), J(Math.min(cost(v), 3 * SHARED.most))]), { stroke: ink("neutral"), "stroke-width": 2, ...curve("parabola", c, J) });

@@ -2,7 +2,7 @@
 
 /** @import { Paper } from "../kit.js" */
 /** @import { Label } from "../labels.js" */
-/** @import { State, View } from "../life.js" */
+/** @import { Build } from "../life.js" */
 /** @import { SquareFrame } from "../plane.js" */
 /** @import { LimitName, RegimeFrame } from "./regimes.js" */
 
@@ -48,7 +48,7 @@ function percent(e) {
   return e > 9.995 ? "> 10×" : `${fixed(100 * e, e < 0.1 ? 1 : 0)}%`;
 }
 
-/** @type {(root: HTMLElement, state: State<Traits>) => View} */
+/** @type {Build<Traits>} */
 const buildHorizon = (root, state) => {
   const step = () => state.get("dt") ?? Infinity; // JSON has no ∞: the trait travels as null
   const setStep = (/** @type {number} */ dt) => {
@@ -88,10 +88,10 @@ const buildHorizon = (root, state) => {
         onKey: ([dx, dy], big) => setStep(toTime(clamp(Math.min(fromTime(step()), FOREVER) + (dx + dy) * (big ? 0.05 : 0.01), 0, 1))),
         onEnd: (side) => setStep(toTime(side < 0 ? 0 : 1)),
       });
-      const start = planePoint(stage, state, "start", { label: "start θ(0)", color: ink("ink"), hold: SHARED.hold, small: 0.1 });
+      const putStart = planePoint(stage, state, "start", { label: "start θ(0)", color: ink("ink"), hold: SHARED.hold, small: 0.1 });
       return (_, { start: at, gamma }) => {
         const dt = step();
-        start.show(frame);
+        putStart(frame);
         const [x, y] = pixels(frame)(at.map((v, i) => v + optimalStep(BOWL, BOWL.map((h, j) => h * at[j]), gamma, dt)[i]));
         tip.place(x, y, { now: fromTime(dt).toFixed(3), low: 0, high: 1, text: `Δt = ${compact(dt)}` });
       };

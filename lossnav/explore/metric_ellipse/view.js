@@ -1,7 +1,7 @@
 // The view of a metric: a bowl, the ellipse of equally dear velocities, the optimal path, and the steps that it turns.
 
 /** @import { Label } from "../labels.js" */
-/** @import { State } from "../life.js" */
+/** @import { Build } from "../life.js" */
 /** @import { SquareFrame } from "../plane.js" */
 /** @import { MetricLaw, Setting } from "./model.js" */
 
@@ -22,11 +22,8 @@ const AGREE = 1; // degrees
 
 const degrees = (/** @type {number} */ v) => `${fixed(v, 1)}°`;
 
-/**
- * @param {HTMLElement} root
- * @param {State<Setting>} state
- */
-function buildMetricEllipse(root, state) {
+/** @type {Build<Setting>} */
+const buildMetricEllipse = (root, state) => {
   const table = turnTable();
   const turn = (/** @type {number} */ by) => state.set("angle", ((state.get("angle") + by + 270) % 180) - 90);
   const stretch = (/** @type {number} */ by) => state.set("ratio", clamp(state.get("ratio") * by, 1, WIDEST));
@@ -49,7 +46,7 @@ function buildMetricEllipse(root, state) {
     legend: [table.legend],
     numbers: [table.node],
     grips(stage) {
-      const start = planePoint(stage, state, "start", { label: "start θ(0)", color: ink("ink"), hold: SHARED.hold });
+      const putStart = planePoint(stage, state, "start", { label: "start θ(0)", color: ink("ink"), hold: SHARED.hold });
       const tip = handle(stage, {
         label: "end of the metric's ellipse; arrow keys left and right turn it, up and down stretch it",
         color: ink("neutral"),
@@ -66,7 +63,7 @@ function buildMetricEllipse(root, state) {
         onEnd: (side) => state.set("ratio", side < 0 ? 1 : WIDEST),
       });
       return (_, given) => {
-        start.show(frame);
+        putStart(frame);
         const [x, y] = pixels(frame)(ellipseTip(given));
         const text = `angle ${degrees(given.angle)}, ratio ${fixed(given.ratio, 2)}`;
         tip.place(x, y, { now: given.angle.toFixed(1), low: -90, high: 90, text });
@@ -94,7 +91,7 @@ function buildMetricEllipse(root, state) {
       "path.action, path.velocity(0.0)",
     ],
   });
-}
+};
 
 /**
  * The end of the ellipse's long axis that lies farther inside the frame.

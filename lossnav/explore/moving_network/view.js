@@ -2,7 +2,7 @@
 
 /** @import { ChartFrame } from "../chart.js" */
 /** @import { Scale } from "../kit.js" */
-/** @import { State } from "../life.js" */
+/** @import { Build } from "../life.js" */
 /** @import { Run, Setting } from "./model.js" */
 
 import { chartFrame, valueAxis } from "../chart.js";
@@ -21,11 +21,8 @@ import { forecast, longest, meanFar, measuredExponents, nearestLag, nearestRun, 
 /** @typedef {ChartFrame<"far" | "slope">} MotionFrame */
 /** @typedef {{ f: MotionFrame, x: Scale, up: Scale, slope: Scale }} Scene */
 
-/**
- * @param {HTMLElement} root
- * @param {State<Traits>} state
- */
-function buildMovingNetwork(root, state) {
+/** @type {Build<Traits>} */
+const buildMovingNetwork = (root, state) => {
   const table = lineTable(SHARED.lines, [], (line, key) => ({ ...inked(line), "stroke-width": key === "seeds" ? 6 : 2.4, "stroke-linecap": key === "seeds" ? "round" : "butt" }));
   const steps = countPlayer(root, state, [2, longest]);
   return simpleView(root, state, SHARED, {
@@ -66,7 +63,7 @@ function buildMovingNetwork(root, state) {
     },
     leave: steps.leave,
   });
-}
+};
 
 /**
  * Lines and dots.

@@ -2,7 +2,7 @@
 
 /** @import { ChartFrame } from "../chart.js" */
 /** @import { Scale } from "../kit.js" */
-/** @import { State, View } from "../life.js" */
+/** @import { Build, State } from "../life.js" */
 /** @import { Setting } from "./model.js" */
 
 import { chartFrame, valueAxis } from "../chart.js";
@@ -19,7 +19,7 @@ import { mostSteps, noiseShares, octaves, spectrumDistances, stillCounts } from 
 /** @typedef {Setting & { n: number }} Traits */
 /** @typedef {{ h: Scale, share: Scale, x: Scale, c: Scale }} SpectrumScales */
 
-/** @type {(root: HTMLElement, state: State<Traits>) => View} */
+/** @type {Build<Traits>} */
 const buildNoiseSpectrum = (root, state) => {
   /** Who moves s wants the power law. @type {State<Traits>} */
   const bent = { ...state, set: (trait, value) => [state.set(trait, value), state.set("own", 0)] };

@@ -1,6 +1,6 @@
 // The view of one noisy mode: its phase plane, with a start to drag, and what three sliders make of it.
 
-/** @import { State } from "../life.js" */
+/** @import { Build } from "../life.js" */
 /** @import { SquareFrame } from "../plane.js" */
 /** @import { Track } from "../runner.js" */
 /** @import { Setting } from "./model.js" */
@@ -21,11 +21,8 @@ import { laws, matched, oscillator, rates, settles, steps } from "./model.js";
 
 const NAMES = { over: "overdamped", critical: "critical", under: "underdamped" };
 
-/**
- * @param {HTMLElement} root
- * @param {State<Traits>} state
- */
-function buildNoisyOscillator(root, state) {
+/** @type {Build<Traits>} */
+const buildNoisyOscillator = (root, state) => {
   const spell = (/** @type {number} */ v) => fixed(v, v < 0.01 ? 4 : v < 0.1 ? 3 : 2);
   const table = lineTable(SHARED.lines, [], (line, key) => ({ ...inked(line), "stroke-width": key === "path" ? 1.2 : 2.6 }));
   return simpleView(root, state, SHARED, {
@@ -37,7 +34,7 @@ function buildNoisyOscillator(root, state) {
       rho: logDial(state, "rho", { symbol: "ρ", name: "curvature", marks: SHARED.traits.rho.range }),
     },
     legend: [table.legend],
-    grips: (stage) => planePoint(stage, state, "start", { label: "start", color: ink("ink"), hold: SHARED.hold, kind: "point of the phase plane", axes: ["θ", "v/ω"] }).show,
+    grips: (stage) => planePoint(stage, state, "start", { label: "start", color: ink("ink"), hold: SHARED.hold, kind: "point of the phase plane", axes: ["θ", "v/ω"] }),
     lay: (paper) => squareFrame(paper, { edge: SHARED.edge, ticks: [-2, -1, 0, 1, 2], names: ["position θ − μ", "velocity v, in units of ω"] }),
     show(at, f, { start, ...setting }) {
       return [...words(setting, start), drawAll(at, f, setting, start)];
@@ -50,7 +47,7 @@ function buildNoisyOscillator(root, state) {
       return lines;
     },
   });
-}
+};
 
 /**
  * All of it; returns where steps and oscillator are as time passes.

@@ -1,6 +1,6 @@
 // The view of a valley with noise: level sets of the loss and of the modified loss, and the two parts of the drift.
 
-/** @import { State } from "../life.js" */
+/** @import { Build } from "../life.js" */
 /** @import { SquareFrame } from "../plane.js" */
 /** @import { Track } from "../runner.js" */
 /** @import { Setting } from "./model.js" */
@@ -19,11 +19,8 @@ import { VALLEY, carriedBy, level, longAxis, parts, split } from "./model.js";
 
 const degrees = (/** @type {number} */ v) => `${fixed(v, 1)}°`;
 
-/**
- * @param {HTMLElement} root
- * @param {State<Traits>} state
- */
-function buildNoisyValley(root, state) {
+/** @type {Build<Traits>} */
+const buildNoisyValley = (root, state) => {
   const table = lineTable(SHARED.lines, [], inked);
   return simpleView(root, state, SHARED, {
     label: "a valley with noise that has a direction",
@@ -39,7 +36,7 @@ function buildNoisyValley(root, state) {
       ratio: logDial(state, "ratio", { symbol: "r", name: "strong over weak noise", marks: SHARED.traits.ratio.range }),
     },
     legend: [table.legend],
-    grips: (stage) => planePoint(stage, state, "start", { label: "a place", color: ink("ink"), hold: SHARED.hold }).show,
+    grips: (stage) => planePoint(stage, state, "start", { label: "a place", color: ink("ink"), hold: SHARED.hold }),
     lay: (paper) => squareFrame(paper, { edge: SHARED.edge, ticks: [-2, -1, 0, 1, 2], names: ["θ₁", "θ₂"] }),
     show(at, frame, given) {
       drawValley(at, frame, given);
@@ -54,7 +51,7 @@ function buildNoisyValley(root, state) {
       `process.skew, process.curvature, process.flow(${inPython(start)})`,
     ],
   });
-}
+};
 
 /** @type {(at: Element, f: SquareFrame, given: Traits) => void} */
 function drawValley(at, f, given) {

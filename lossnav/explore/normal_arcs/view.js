@@ -1,6 +1,7 @@
 // The view of ways between normal distributions: the half-plane with an end to drag, and the distributions on the way.
 
 /** @import { Scale } from "../kit.js" */
+/** @import { Build } from "../life.js" */
 /** @import { Setting, Way } from "./model.js" */
 
 import { chartFrame, timeAxis, valueAxis } from "../chart.js";
@@ -15,11 +16,10 @@ import { wayLength, ways } from "./model.js";
 
 const [WEST, EAST] = SHARED.traits.mu.range;
 const [NARROW_END, BROAD_END] = [SHARED.traits.sigma.range[0], lastOf(SHARED.traits.sigma.range)];
-const style = (/** @type {"arc" | "spread" | "precision"} */ name) => ({ ...inked(SHARED.lines[name]), "stroke-width": name === "arc" ? 3 : 2 });
 
-/** @type {(root: HTMLElement, state: import("../life.js").State<Setting>) => import("../life.js").View} */
+/** @type {Build<Setting>} */
 const buildNormalArcs = (root, state) => {
-  const table = lineTable(SHARED.lines, ["way", "Fisher length"], (_, name) => style(name));
+  const table = lineTable(SHARED.lines, ["way", "Fisher length"], inked);
   const put = (/** @type {number} */ mu, /** @type {number} */ sigma) => [state.set("mu", clamp(mu, WEST, EAST)), state.set("sigma", clamp(sigma, NARROW_END, BROAD_END))];
   const [low, high] = [SHARED.traits.share.range[0], lastOf(SHARED.traits.share.range)];
   const same = (/** @type {number} */ s) => s;
@@ -65,10 +65,10 @@ const buildNormalArcs = (root, state) => {
       }
       const line = (/** @type {Way} */ way) => samples(0, 1, 160).map(way);
       for (const [name, way] of entries(roads)) {
-        drawLine(plane, line(way).map(([m, s]) => [x(m), y(s)]), { ...style(name), ...curve(name, x, y) });
+        drawLine(plane, line(way).map(([m, s]) => [x(m), y(s)]), { ...inked(SHARED.lines[name]), ...curve(name, x, y) });
         const [m, s] = way(given.share);
         const bell = samples(-SHARED.edge, SHARED.edge, 160).map((v) => [x(v), p(Math.exp(-(((v - m) / s) ** 2) / 2) / (s * Math.sqrt(2 * Math.PI)))]);
-        drawLine(bells, bell, { ...style(name), ...curve(`bell ${name}`, x, p) });
+        drawLine(bells, bell, { ...inked(SHARED.lines[name]), ...curve(`bell ${name}`, x, p) });
         drawDot(plane, [x(m), y(s)], 4.5, ink(SHARED.lines[name].tint));
       }
       drawDot(plane, [x(SHARED.from[0]), y(SHARED.from[1])], 6, ink("ink"));

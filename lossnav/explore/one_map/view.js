@@ -1,7 +1,7 @@
 // The view of a learner that pays for acceleration: its path beside the heavy ball's, and its rates as complex numbers.
 
 /** @import { ChartFrame } from "../chart.js" */
-/** @import { State, View } from "../life.js" */
+/** @import { Build } from "../life.js" */
 /** @import { Setting } from "./model.js" */
 
 import { chartFrame, nameTicks, valueAxis } from "../chart.js";
@@ -18,15 +18,10 @@ import { ball, excess, optimal, overshoot, paths, spectrum } from "./model.js";
 
 /** @typedef {keyof typeof SHARED.lines} Line */
 
-const WIDE = { optimal: 3.4, ball: 2, walker: 2.4, average: 2.2 };
-
-/** How a path is drawn. */
-const style = (/** @type {Line} */ line) => ({ ...inked(SHARED.lines[line]), "stroke-width": WIDE[line] });
-
-/** @type {(root: HTMLElement, state: State<Setting>) => View} */
+/** @type {Build<Setting>} */
 const buildOneMap = (root, state) => {
   const { traits, edge, hold, widest } = SHARED;
-  const table = lineTable(SHARED.lines, [], (_, key) => style(key));
+  const table = lineTable(SHARED.lines, [], inked);
   return simpleView(root, state, SHARED, {
     label: "the best path where acceleration is charged",
     hint: "Lower γ from 16 to 0: the best path swings less and less. Whether it swings at all, γ does not decide: raise c for that.",
@@ -36,10 +31,7 @@ const buildOneMap = (root, state) => {
     },
     legend: [table.legend],
     two: "below",
-    grips: (stage) => {
-      const start = planePoint(stage, state, "start", { label: "start θ(0), at rest", color: ink("ink"), hold });
-      return ({ square }) => start.show(square);
-    },
+    grips: (stage) => planePoint(stage, state, "start", { label: "start θ(0), at rest", color: ink("ink"), hold }),
     lay(plane, chart) {
       const square = squareFrame(plane, { edge, ticks: [-2, -1, 0, 1, 2], names: ["θ₁ (h = 0.1)", "θ₂ (h = 1)"], aside: 348 });
       bowlContours(plane.ground, square, SHARED.curvatures.map((h) => 4 * h));
@@ -47,20 +39,20 @@ const buildOneMap = (root, state) => {
       const rates = chartFrame(chart, { rates: ["swing: imaginary part of the rates", tall, tall] });
       const x = scale([0, widest[0]], [rates.left, rates.right]);
       nameTicks(chart.ground, rates, x, plainTicks([0, 0.5, 1, 1.5], 1), "pace: real part");
-      return { square, rates, x, y: valueAxis(chart.ground, rates.rows.rates, [0, widest[1]], plainTicks([0, 0.5], 1)) };
+      return { ...square, rates, scales: { x, y: valueAxis(chart.ground, rates.rows.rates, [0, widest[1]], plainTicks([0, 0.5], 1)) } };
     },
-    show(at, { square, rates, x, y }, given, over) {
-      const [found, pixel] = [paths(given), pixels(square)];
-      const inner = panelWindow(at, square);
+    show(at, f, given, over) {
+      const [found, pixel] = [paths(given), pixels(f)];
+      const inner = panelWindow(at, f);
       for (const [name, path] of entries(found).reverse()) {
-        drawLine(inner, path.map(pixel), { ...style(/** @type {Line} */ (name)), ...curve(name, square.x, square.y) });
+        drawLine(inner, path.map(pixel), { ...inked(SHARED.lines[/** @type {Line} */ (name)]), ...curve(name, f.x, f.y) });
       }
-      drawRates(over, rates, { x, y }, given);
+      drawRates(over, f.rates, f.scales, given);
       const timed = entries(found).filter(([name]) => name !== "ball");
       const tracks = timed.map(([name, path]) => evenly(path.map(pixel), ink(SHARED.lines[/** @type {Line} */ (name)].tint)));
       return [...words(given, "average" in found), tracks];
     },
-    run: { seconds: 6, inside: ({ square }) => square },
+    run: { seconds: 6, inside: (f) => f },
     python({ gamma, speed }) {
       return [
         `price = ln.prices.Acceleration(m=1, speed=${inPython(speed)})`,
@@ -79,8 +71,8 @@ function drawRates(at, f, scales, given) {
   for (const [i, h] of SHARED.curvatures.entries()) {
     const { now, all, ball: ray } = spectrum(given, h);
     if (all.length) {
-      drawLine(inner, ray.map(pixel), { ...style("ball"), ...curve("ray", scales.x, scales.y) });
-      drawLine(inner, all.map(pixel), { ...style("optimal"), "stroke-width": 1.4, ...curve("rates", scales.x, scales.y) });
+      drawLine(inner, ray.map(pixel), { ...inked(SHARED.lines.ball), ...curve("ray", scales.x, scales.y) });
+      drawLine(inner, all.map(pixel), { ...inked(SHARED.lines.optimal), "stroke-width": 1.4, ...curve("rates", scales.x, scales.y) });
     }
     for (const rate of now) drawDot(at, pixel(rate), i ? 6.5 : 4, ink("optimal"));
   }

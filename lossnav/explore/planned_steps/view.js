@@ -1,6 +1,6 @@
 // The view of steps and the path that they become: distance over time, and what each way costs.
 
-/** @import { State } from "../life.js" */
+/** @import { Build } from "../life.js" */
 /** @import { Setting } from "./model.js" */
 
 import { chartFrame, timeAxis, valueAxis } from "../chart.js";
@@ -13,7 +13,7 @@ import { inked, lineTable } from "../tables.js";
 import SHARED from "./constants.json" with { type: "json" };
 import { limitRate, myopicFactor, plannedFactor, sumCost } from "./model.js";
 
-/** @type {(root: HTMLElement, state: State<Setting>) => import("../life.js").View} */
+/** @type {Build<Setting>} */
 const buildPlannedSteps = (root, state) => {
   const table = lineTable(SHARED.lines, ["θ over time", "rate", "J"], inked);
   return simpleView(root, state, SHARED, {

@@ -1,6 +1,6 @@
 // The view of the preconditioner over curvature, with its limits, and a curvature to drag along it.
 
-/** @import { State } from "../life.js" */
+/** @import { Build } from "../life.js" */
 /** @import { Setting } from "./model.js" */
 
 import { chartFrame } from "../chart.js";
@@ -15,7 +15,7 @@ import { limits, preconditioner, slopeThere } from "./model.js";
 
 const [FLAT, STEEP] = SHARED.traits.curvature.range;
 
-/** @type {(root: HTMLElement, state: State<Setting>) => import("../life.js").View} */
+/** @type {Build<Setting>} */
 const buildPreconditioner = (root, state) => {
   const spell = (/** @type {number} */ v) => (v < 1 ? fixed(v, 3) : fixed(v, 2));
   const lines = { optimal: SHARED.optimal, ...SHARED.limits };

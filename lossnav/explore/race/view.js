@@ -1,9 +1,9 @@
 // The view of the race: the landscape with the planner's paths from all its edge, four learners from one start, their
 // losses against time.
 
-/** @import { Attributes, Figure, Scale } from "../kit.js" */
+/** @import { Figure, Scale } from "../kit.js" */
 /** @import { Row } from "../chart.js" */
-/** @import { State } from "../life.js" */
+/** @import { Build } from "../life.js" */
 /** @import { Plane, Way } from "./land.js" */
 /** @import { Land, Plan, Planner, RunnerName, Tracks } from "./model.js" */
 
@@ -25,18 +25,15 @@ import { lawNode, raceHeadline, raceTable, raceWords } from "./words.js";
 
 const UNTIL = SHARED.race.step * SHARED.race.steps;
 const STARTS = edgeStarts();
-const LINES = mapped(SHARED.lines, (line) => /** @type {Attributes} */ ({ ...inked(line), "stroke-width": 2.2 }));
+const LINES = mapped(SHARED.lines, inked);
 const SIGHTS = /** @type {Record<number, string>} */ ({ [SHARED.traits.gamma.range[0]]: "far", [SHARED.traits.gamma.range[1]]: "near" });
 const TILTS = /** @type {Record<number, string>} */ ({ "-1.2": "right", 0: "level", 1.2: "left" });
 const NOTE =
   "The sight is 1/γ, the planner's alone. The other three have the rate 0.02, the heavy ball a momentum of 0.9; one of their steps " +
   "takes 0.02 units of time. J is the cost of each whole path (Eq. 2).";
 
-/**
- * @param {HTMLElement} root
- * @param {State<Traits>} state
- */
-function buildRace(root, state) {
+/** @type {Build<Traits>} */
+const buildRace = (root, state) => {
   const { traits } = SHARED;
   const [least, most] = traits.gamma.range;
   const decades = Math.log(most / least);
@@ -94,7 +91,7 @@ function buildRace(root, state) {
   const [still, section] = [layer(below), layer(below)];
   const spade = digger(below, state);
   const [lines, passing] = [layer(below), layer(below)];
-  const point = planePoint(stage, state, "start", { label: "start", color: ink("ink"), hold: SHARED.starts.x, tall: SHARED.starts.y });
+  const putStart = planePoint(stage, state, "start", { label: "start", color: ink("ink"), hold: SHARED.starts.x, tall: SHARED.starts.y });
   const cursor = handle(below, {
     label: "time of the race",
     color: ink("neutral"),
@@ -156,7 +153,7 @@ function buildRace(root, state) {
       passing.replaceChildren();
       const at = mapped(race.tracks, (track) => trackAt(track, now));
       raceNow([moving, passing], frame, { t, y: loss }, planner, race.tracks, at, now);
-      point.show(frame);
+      putStart(frame);
       cursor.place(t(now), frame.losses.bottom - 6, { now: now.toFixed(2), low: 0, high: UNTIL, text: `time ${fixed(now, 2)}` });
       table.show(mapped(at, (place) => raceLoss(planner.well, place)), race.costs, edge);
       law.show(planner, race.plan);
@@ -173,7 +170,7 @@ function buildRace(root, state) {
     },
     leave: time.leave,
   };
-}
+};
 
 /** Which well is deeper, and how much the land leans. */
 const tiltWords = (/** @type {number} */ tilt) => (Math.abs(tilt) < 0.005 ? "level" : `${tilt < 0 ? "right" : "left"}, ${fixed(Math.abs(tilt), 2)}`);

@@ -11,7 +11,7 @@ import { nearRest } from "./model.js";
 
 /** The table of the four: loss now, cost of the whole path, and how many of the edge's starts reach the deep well. */
 export function raceTable() {
-  const { node, legend, rows } = lineTable(SHARED.lines, ["learner", "loss now", "cost", "deep"], (line) => ({ ...inked(line), "stroke-width": 2.2 }));
+  const { node, legend, rows } = lineTable(SHARED.lines, ["learner", "loss now", "cost", "deep"], inked);
   /** @type {(losses: Record<RunnerName, number>, costs: Record<RunnerName, number>, edge: Edge) => void} */
   const show = (losses, costs, { deep, planner, count }) => {
     for (const [name, { cells }] of entries(rows)) {

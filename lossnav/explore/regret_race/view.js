@@ -1,6 +1,6 @@
 // The view of billed rules: their paths in the valley, and below it a bar for each, the least regret first.
 
-/** @import { State, View } from "../life.js" */
+/** @import { Build } from "../life.js" */
 /** @import { SquareFrame } from "../plane.js" */
 /** @import { Track } from "../runner.js" */
 /** @import { Regret, Rule, Setting } from "./model.js" */
@@ -18,7 +18,7 @@ import { bestPath, billed, placeOfBest } from "./model.js";
 
 const [ROW, NAMES] = [27, 118]; // height of a bar's row, and the width of its name
 
-/** @type {(root: HTMLElement, state: State<Setting>) => View} */
+/** @type {Build<Setting>} */
 const buildRegretRace = (root, state) =>
   simpleView(root, state, SHARED, {
     label: "the regret of six rules, by speed and direction",
@@ -28,16 +28,13 @@ const buildRegretRace = (root, state) =>
       kappa: logDial(state, "kappa", { symbol: "κ", name: "condition number", marks: SHARED.traits.kappa.range, text: (v) => fixed(v, v < 10 ? 2 : 1) }),
     },
     two: "below",
-    grips: (stage) => {
-      const start = planePoint(stage, state, "start", { label: "start θ(0)", color: ink("ink"), hold: SHARED.hold });
-      return ({ frame }) => start.show(frame);
-    },
+    grips: (stage) => planePoint(stage, state, "start", { label: "start θ(0)", color: ink("ink"), hold: SHARED.hold }),
     lay(paper, bars) {
       const frame = squareFrame(paper, { edge: SHARED.edge, ticks: [-1, 0, 1], names: ["θ₁ (h = 1)", "θ₂ (h = κ)"], most: 360 });
       resize(bars.stage, frame.w, ROW * 6 + 58);
-      return { frame, wide: frame.w };
+      return frame;
     },
-    show(at, { frame, wide }, given, over) {
+    show(at, frame, given, over) {
       const found = billed(given);
       bowlContours(at, frame, [4, 4 * given.kappa]);
       const inner = panelWindow(at, frame);
@@ -47,7 +44,7 @@ const buildRegretRace = (root, state) =>
         drawLine(inner, found.paths[rule].map(pixels(frame)), { ...style, ...curve(rule, frame.x, frame.y) });
       }
       drawLine(inner, bestPath(given).map(pixels(frame)), { stroke: ink("optimal"), "stroke-width": 4, "stroke-opacity": 0.6, ...curve("optimal", frame.x, frame.y) });
-      drawBars(over, wide, found.order, found.regrets);
+      drawBars(over, frame.w, found.order, found.regrets);
       const [first, last] = [found.order[0], lastOf(found.order)];
       const rests = !Math.hypot(...given.start);
       return [rests ? "At the minimum nobody has anything to regret." : `Least regret: ${SHARED.lines[first].name}.`, [
@@ -56,7 +53,7 @@ const buildRegretRace = (root, state) =>
         ...(rests ? [] : [`It pays ${compact(found.total(first))} of V too much,`, `${SHARED.lines[last].name} ${compact(found.total(last))}.`]),
       ], racers(frame, given, found)];
     },
-    run: { seconds: 6, inside: ({ frame }) => frame },
+    run: { seconds: 6, inside: (frame) => frame },
     python(given) {
       const { paths, regrets } = billed(given);
       const h = `np.array([1.0, ${inPython(given.kappa)}])`;

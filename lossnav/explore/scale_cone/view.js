@@ -2,7 +2,7 @@
 
 /** @import { SquareFrame } from "../plane.js" */
 /** @import { ChartFrame } from "../chart.js" */
-/** @import { State, View } from "../life.js" */
+/** @import { Build } from "../life.js" */
 /** @import { Setting, Walk } from "./model.js" */
 
 import { chartFrame, timeAxis, valueAxis } from "../chart.js";
@@ -21,7 +21,7 @@ import { coneWalk } from "./model.js";
 const PATH = { stroke: ink("optimal"), "stroke-width": 1.6, "stroke-opacity": 0.75 };
 const LAW = { stroke: ink("ink"), "stroke-width": 1.6, "stroke-dasharray": "5 4" };
 
-/** @type {(root: HTMLElement, state: State<Setting>) => View} */
+/** @type {Build<Setting>} */
 const buildScaleCone = (root, state) => {
   const { traits, edge } = SHARED;
   const finely = (/** @type {number} */ v) => fixed(v, 4);
@@ -38,15 +38,15 @@ const buildScaleCone = (root, state) => {
     two: "below",
     lay(plane, charts) {
       const frame = chartFrame(charts, { radius: ["radius over the radius of rest r∗", 76, 90], angle: ["angle per step over √(2ηλ/(1+β))", 76, 90] });
-      return { square: squareFrame(plane, { edge, ticks: [-2, -1, 0, 1, 2], names: ["θ₁/r∗", "θ₂/r∗"], aside: 348 }), frame };
+      return { ...squareFrame(plane, { edge, ticks: [-2, -1, 0, 1, 2], names: ["θ₁/r∗", "θ₂/r∗"], aside: 348 }), frame };
     },
-    show(at, { square, frame }, given, over) {
+    show(at, f, given, over) {
       const walk = coneWalk(given);
-      conePlane(at, square, walk);
-      coneCharts(over, frame, walk);
-      return [...coneWords(given, walk), [evenly(walk.points.map(pixels(square)), ink("optimal"))]];
+      conePlane(at, f, walk);
+      coneCharts(over, f.frame, walk);
+      return [...coneWords(given, walk), [evenly(walk.points.map(pixels(f)), ink("optimal"))]];
     },
-    run: { seconds: 8, inside: ({ square }) => square },
+    run: { seconds: 8, inside: (f) => f },
     python({ eta, beta, decay }) {
       const given = entries({ eta, beta, decay }).map(([name, value]) => `${name}=${inPython(value)}`).join(", ");
       return [`speed = ln.noether.limiting_angular_speed(${given})`, `${inPython(eta)} * speed  # the angle per step`];

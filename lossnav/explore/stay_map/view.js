@@ -1,6 +1,7 @@
 // The view of the map of staying and crossing: a point to drag, and beside it, at its height, the paths that it stands for.
 
 /** @import { Scale } from "../kit.js" */
+/** @import { Build } from "../life.js" */
 /** @import { Policy } from "../wells.js" */
 
 import { handle } from "../controls.js";
@@ -16,9 +17,8 @@ import { bothPlans, plansAt, threshold, wells } from "./model.js";
 
 const [SLOW, FAST] = SHARED.traits.gamma.range;
 const [WEST, EAST] = SHARED.traits.start.range;
-const style = (/** @type {"best" | "other" | "edge"} */ name) => ({ ...inked(SHARED.lines[name]), "stroke-width": name === "edge" ? 2 : 2.8 });
 
-/** @type {(root: HTMLElement, state: import("../life.js").State<Traits>) => import("../life.js").View} */
+/** @type {Build<Traits>} */
 const buildStayMap = (root, state) => {
   const rests = wells();
   const put = (/** @type {number} */ power, /** @type {number} */ start) => [state.set("gamma", clamp(10 ** power, SLOW, FAST)), state.set("start", clamp(start, WEST, EAST))];
@@ -28,7 +28,7 @@ const buildStayMap = (root, state) => {
     label: "which plan is best, by discount and start, and the path that belongs to a point of the map",
     hint: "Drag the point over the line. On the map it is a hair's breadth; the path goes to the other valley.",
     dials: {},
-    legend: [lineTable(SHARED.lines, [], (_, name) => style(name)).legend],
+    legend: [lineTable(SHARED.lines, [], inked).legend],
     lay({ stage, ground, width }) {
       const [w, tall] = [stageWidth(root, width, 320), isWide(root) ? 290 : 250];
       const middle = 40 + (w - 50) / 2;
@@ -46,7 +46,7 @@ const buildStayMap = (root, state) => {
       nameAcross(ground, time, "time t", 33);
       const line = SHARED.border.map(([gamma, theta]) => [g(Math.log10(gamma)), y(theta)]);
       draw(panelWindow(ground, map), "path", { d: `${trace([...line, [map.right, map.bottom], [line[0][0], map.bottom]])}Z`, fill: ink("neutral"), "fill-opacity": 0.22 });
-      drawLine(ground, line, { ...style("edge"), ...curve("edge", g, y) });
+      drawLine(ground, line, { ...inked(SHARED.lines.edge), ...curve("edge", g, y) });
       draw(ground, "text", { class: "ln-name", x: map.right - 6, y: map.bottom - 8, "text-anchor": "end" }, "stay");
       draw(ground, "text", { class: "ln-name", x: map.left + 6, y: map.top + 16 }, "cross");
       for (const rest of [rests.left, rests.barrier, rests.right]) draw(ground, "line", { class: "ln-grid", x1: time.left, x2: time.right, y1: y(rest), y2: y(rest) });
@@ -76,7 +76,7 @@ const buildStayMap = (root, state) => {
       const tracks = entries(plans).flatMap(([name, plan]) => {
         if (!plan) return [];
         const [kind, line] = /** @type {const} */ ([name === best ? "best" : "other", plan.points.map(([when, x]) => [t(when), y(x)])]);
-        drawLine(inner, line, { ...style(kind), ...curve(name, t, y) });
+        drawLine(inner, line, { ...inked(SHARED.lines[kind]), ...curve(name, t, y) });
         return [overTime(line, time, ink(SHARED.lines[kind].tint))];
       });
       draw(at, "line", { class: "ln-plumb", x1: g(Math.log10(gamma)), x2: time.left, y1: y(start), y2: y(start) });

@@ -2,7 +2,7 @@
 
 /** @import { Attributes, Box, Figure, Paper, Scale } from "../kit.js" */
 /** @import { ChartFrame } from "../chart.js" */
-/** @import { State } from "../life.js" */
+/** @import { Build } from "../life.js" */
 /** @import { Held, Setting, Story, Stretch } from "./model.js" */
 
 import { calm, chartFrame, follow, player, timeAxis, valueAxis } from "../chart.js";
@@ -31,11 +31,8 @@ const LIVED = { stroke: COLOR, "stroke-width": 3 };
 const PLANNED = { stroke: COLOR, "stroke-width": 1.6, "stroke-opacity": 0.75 };
 const AHEAD = { stroke: COLOR, "stroke-width": 2.4, "stroke-dasharray": "3 4" };
 
-/**
- * @param {HTMLElement} root
- * @param {State<Setting>} state
- */
-function buildTaskSwitch(root, state) {
+/** @type {Build<Setting>} */
+const buildTaskSwitch = (root, state) => {
   const { traits } = SHARED;
   const dials = {
     gamma: discountDial(state, traits.gamma.range),
@@ -161,7 +158,7 @@ function buildTaskSwitch(root, state) {
     view.update();
   });
   return view;
-}
+};
 
 /**
  * Sizes and scales of both drawings for one width.
