@@ -133,6 +133,19 @@ export function linesOver({ range, log }, count = 240) {
 }
 
 /**
+ * Between two numbers, from where on something holds, to the last digits.
+ * @type {(holds: (value: number) => boolean, low: number, high: number) => number}
+ */
+export function bisect(holds, low, high) {
+  for (let i = 0; i < 60; i++) {
+    const middle = (low + high) / 2;
+    if (holds(middle)) high = middle;
+    else low = middle;
+  }
+  return (low + high) / 2;
+}
+
+/**
  * A linear map from data to pixels, with its inverse.
  * @param {number[]} data its two ends
  * @param {number[]} pixels

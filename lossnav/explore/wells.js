@@ -5,7 +5,7 @@
 // backwards in time from its minimum, where p = −r(θ − minimum), such an orbit attracts its neighbours, so a plain
 // Runge–Kutta integration is accurate; forwards it would not be. One orbit holds the path from every start.
 
-import { clamp } from "./kit.js";
+import { bisect, clamp, mapped } from "./kit.js";
 import { restRate } from "./rates.js";
 
 /**
@@ -33,6 +33,7 @@ import { restRate } from "./rates.js";
 /** @typedef {{ left: number, barrier: number, right: number }} Rests */
 /** @typedef {{ left: Orbit, right: Orbit }} Family */
 /** @typedef {{ speed: number, excess: number, action: number, index: number, time: number }} Path */
+/** @typedef {Path & { end: number, points: number[][] }} Plan `points` are [t, θ] */
 /** @typedef {{ gamma: number, rests: Rests, stay: Family, cross: Family, indifference: number | null }} Policy */
 
 const NEAR = 1e-4; // where the orbit leaves the saddle's series expansion
@@ -75,13 +76,8 @@ export function wellFloor(well, [low, high]) {
     const next = low + ((high - low) * i) / count;
     const then = wellSlope(well, next);
     if (slope * then < 0 || then === 0) {
-      let [from, to] = [x, next];
-      for (let n = 0; n < 52; n++) {
-        const middle = (from + to) / 2;
-        if (wellSlope(well, middle) * slope > 0) from = middle;
-        else to = middle;
-      }
-      (slope < 0 ? found.minima : found.barriers).push((from + to) / 2);
+      const [side, kind] = [slope, slope < 0 ? found.minima : found.barriers];
+      kind.push(bisect((middle) => wellSlope(well, middle) * side <= 0, x, next));
     }
     [x, slope] = [next, then || -slope];
   }
@@ -250,19 +246,39 @@ export function course(found, path, start, until, stride = 4) {
   return points;
 }
 
+/** @type {{ well: Well, ends: number[], policy: Policy } | null} the last one: a start that is dragged has the same */
+let known = null;
+
 /**
- * Both families of paths at one discount rate, from all starts in [low, high].
+ * Both families of paths at one discount rate, from all starts between two ends.
  * @type {(well: Well, gamma: number, ends: number[]) => Policy}
  */
-export function wellPolicy(well, gamma, [low, high]) {
+export function wellPolicy(well, gamma, ends) {
+  if (known?.well === well && known.ends === ends && known.policy.gamma === gamma) return known.policy;
   const rests = wellRests(well);
-  const family = (/** @type {number} */ minimum) => ({ left: wellOrbit(well, gamma, minimum, -1, low), right: wellOrbit(well, gamma, minimum, 1, high) });
+  const family = (/** @type {number} */ minimum) => ({ left: wellOrbit(well, gamma, minimum, -1, ends[0]), right: wellOrbit(well, gamma, minimum, 1, ends[1]) });
   const [stay, cross] = [family(rests.left), family(rests.right)];
-  return { gamma, rests, stay, cross, indifference: indifference(rests, stay.right, cross.left) };
+  known = { well, ends, policy: { gamma, rests, stay, cross, indifference: indifference(rests, stay.right, cross.left) } };
+  return known.policy;
 }
 
 /** @type {(family: Family, start: number) => Orbit} */
 export const branch = (family, start) => (start < family.left.minimum ? family.left : family.right);
+
+/**
+ * Both plans from one start with their course up to `until`, null for one that does not exist.
+ * @type {(policy: Policy, start: number, until: number) => Record<"stay" | "cross", Plan | null>}
+ */
+export function plansFrom({ stay, cross }, start, until) {
+  return mapped({ stay, cross }, (family) => {
+    const orbit = branch(family, start);
+    const path = pathFrom(orbit, start);
+    return path && { ...path, end: orbit.minimum, points: course(orbit, path, start, until) };
+  });
+}
+
+/** @type {(plans: Record<"stay" | "cross", { action: number } | null>) => "stay" | "cross"} */
+export const cheaper = ({ stay, cross }) => (!cross || (stay && stay.action < cross.action) ? "stay" : "cross");
 
 /**
  * The start from which both ends cost the same, or null where crossing wins from everywhere on the left.
@@ -270,16 +286,12 @@ export const branch = (family, start) => (start < family.left.minimum ? family.l
  */
 function indifference({ left, barrier }, stay, cross) {
   if (!cross.turned || cross.reach <= left) return null;
-  let [low, high] = [cross.reach, stay.reach];
-  if (high - low < 1e-7) return barrier; // no spiral round the barrier: the two families only meet there
-  for (let i = 0; i < 60; i++) {
-    const middle = (low + high) / 2;
-    const [across, here] = [pathFrom(cross, middle), pathFrom(stay, middle)];
-    if (!across || !here) throw new Error(`both orbits pass ${middle}, between their ends`);
-    if (across.action > here.action) low = middle;
-    else high = middle;
-  }
-  return (low + high) / 2;
+  if (stay.reach - cross.reach < 1e-7) return barrier; // no spiral round the barrier: the two families only meet there
+  return bisect((start) => {
+    const [across, here] = [pathFrom(cross, start), pathFrom(stay, start)];
+    if (!across || !here) throw new Error(`both orbits pass ${start}, between their ends`);
+    return across.action <= here.action;
+  }, cross.reach, stay.reach);
 }
 
 /**

@@ -3,7 +3,7 @@
 /** @import { Attributes, Box, Paper, Scale } from "../kit.js" */
 /** @import { Build } from "../life.js" */
 /** @import { Track } from "../runner.js" */
-/** @import { Orbit, Path, Policy, Rests } from "../wells.js" */
+/** @import { Path, Plan, Policy, Rests } from "../wells.js" */
 
 import { handle, slider } from "../controls.js";
 import { arrowhead, clamp, curve, draw, drawDot, drawLine, drawPanel, entries, fixed, ink, isWide, make, nameAcross, plainTicks, resize, samples, scale, stageWidth, ticksAcross, ticksUp, trace, upright } from "../kit.js";
@@ -11,12 +11,11 @@ import { explorable, inPython } from "../life.js";
 import { atTime } from "../runner.js";
 import { simpleView } from "../simple.js";
 import { lineTable } from "../tables.js";
-import { branch, course, pathFrom } from "../wells.js";
+import { branch, cheaper, pathFrom, plansFrom } from "../wells.js";
 import SHARED from "./constants.json" with { type: "json" };
 import { gradientFlow, heteroclinic, loss, policy, stationary } from "./model.js";
 
 /** @typedef {{ start: number, gamma: number }} Traits */
-/** @typedef {Path & { end: number, points: number[][] }} Plan */
 /** @typedef {{ stay: Plan | null, cross: Plan | null, best: "stay" | "cross", descent: { points: number[][], end: number, action: number } }} Plans */
 /** @typedef {{ left: number, right: number, strips: number, bottom: number, panels: Box[], x: Scale, hill: Scale, cost: Scale, time: Scale }} WellFrame */
 
@@ -47,8 +46,6 @@ const buildDoubleWell = (root, state) => {
     text: (g) => fixed(g, 3),
     onInput: (g) => state.set("gamma", g),
   });
-  /** @type {Policy | null} */
-  let families = null;
   return simpleView(root, state, SHARED, {
     label: "stay in the shallow well or cross into the deep one",
     hint: "Drag the ball along the landscape, then raise γ slowly past γₕₑₜ and watch the verdict flip.",
@@ -78,7 +75,7 @@ const buildDoubleWell = (root, state) => {
       return frame;
     },
     show(at, frame, { start, gamma: rate }) {
-      if (families?.gamma !== rate) families = policy(rate);
+      const families = policy(rate);
       const plans = wellPlans(families, start);
       wellMoving(at, frame, families, plans, start);
       for (const [key, { cells }] of entries(table.rows)) {
@@ -102,14 +99,8 @@ const buildDoubleWell = (root, state) => {
  * @type {(families: Policy, start: number) => Plans}
  */
 function wellPlans(families, start) {
-  /** @type {(found: Orbit) => Plan | null} */
-  const candidate = (found) => {
-    const path = pathFrom(found, start);
-    return path && { ...path, end: found.minimum, points: course(found, path, start, SHARED.until) };
-  };
-  const [stay, cross] = [candidate(branch(families.stay, start)), candidate(branch(families.cross, start))];
-  const best = !cross || (stay && stay.action < cross.action) ? "stay" : "cross";
-  return { stay, cross, best, descent: gradientFlow(families.gamma, start, SHARED.until) };
+  const plans = plansFrom(families, start, SHARED.until);
+  return { ...plans, best: cheaper(plans), descent: gradientFlow(families.gamma, start, SHARED.until) };
 }
 
 /**

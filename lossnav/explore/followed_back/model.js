@@ -1,6 +1,6 @@
 // Kinetic energy along the paths into both minima of the double well, followed back from where they rest (η = k = 1).
 
-/** @import { Family, Policy } from "../wells.js" */
+/** @import { Family } from "../wells.js" */
 
 import { branch, pathFrom, wellHeteroclinic, wellLoss, wellPolicy } from "../wells.js";
 import { linesOver, samples } from "../kit.js";
@@ -10,9 +10,7 @@ import SHARED from "./constants.json" with { type: "json" };
 
 export const threshold = () => wellHeteroclinic(SHARED.well);
 
-/** @type {Policy | null} the last one: a start that is dragged has the same */
-let known = null;
-const plansAt = (/** @type {number} */ gamma) => (known?.gamma === gamma ? known : (known = wellPolicy(SHARED.well, gamma, SHARED.axis.range)));
+const plansAt = (/** @type {number} */ gamma) => wellPolicy(SHARED.well, gamma, SHARED.axis.range);
 
 const kinetic = (/** @type {number} */ speed) => speed ** 2 / 2;
 

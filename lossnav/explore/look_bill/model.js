@@ -1,7 +1,7 @@
 // A minimum that wanders, dθ* = √D·dW with kh = D = 1, seen exactly every T for the price c₀: the expected cost per time, as
 // sums over all looks of a plan that decays at the rate r and of an error that grows between them.
 
-import { linesOver } from "../kit.js";
+import { bisect, linesOver } from "../kit.js";
 import { restRate } from "../rates.js";
 import SHARED from "./constants.json" with { type: "json" };
 
@@ -21,7 +21,7 @@ export function billOf(given, every) {
   return { looks: often * price, blind: (often * grown) / 2 + plan - floor };
 }
 
-/** The best time between two looks (W22), by bisection. */
+/** The best time between two looks (W22). */
 export function bestInterval(/** @type {Setting} */ given) {
   const { gamma, price, eta } = given;
   const wanted = (2 * eta * price) / restRate(gamma, eta) ** 2;
@@ -29,12 +29,7 @@ export function bestInterval(/** @type {Setting} */ given) {
     const y = gamma * every;
     return y < 1e-3 ? every * every * (1 / 2 - y / 6 + (y * y) / 24) : (Math.expm1(-y) + y) / (gamma * gamma);
   };
-  let [low, high] = [0, Math.sqrt(2 * wanted) + gamma * wanted];
-  for (let i = 0; i < 80; i++) {
-    const every = (low + high) / 2;
-    [low, high] = surprise(every) < wanted ? [every, high] : [low, every];
-  }
-  return high;
+  return bisect((every) => surprise(every) >= wanted, 0, Math.sqrt(2 * wanted) + gamma * wanted);
 }
 
 /** @type {(given: Setting) => Record<string, number[][]>} */

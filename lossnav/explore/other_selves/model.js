@@ -1,5 +1,6 @@
 // Laibson's discounts 1, βδ, βδ², … and a cost (1 − m)² + hm² of the step that leaves m: three planners (L19).
 
+import { bisect } from "../kit.js";
 import SHARED from "./constants.json" with { type: "json" };
 
 /** @typedef {{ beta: number, delta: number, curvature: number, n: number }} Setting */
@@ -21,13 +22,7 @@ function reply({ beta, delta, curvature }, m) {
 export function sharesOf(given) {
   const committed = consistent(given);
   const naive = reply(given, committed);
-  let [low, high] = [committed, naive];
-  for (let i = 0; i < 60; i++) {
-    const middle = (low + high) / 2;
-    if (reply(given, middle) > middle) low = middle;
-    else high = middle;
-  }
-  return { committed, sophisticated: (low + high) / 2, naive };
+  return { committed, sophisticated: bisect((m) => reply(given, m) <= m, committed, naive), naive };
 }
 
 /** What the step after n steps leaves; committed, the first step is the naive one's. @type {(given: Setting) => Shares} */

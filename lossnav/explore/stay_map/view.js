@@ -2,7 +2,6 @@
 
 /** @import { Scale } from "../kit.js" */
 /** @import { Build } from "../life.js" */
-/** @import { Policy } from "../wells.js" */
 
 import { handle } from "../controls.js";
 import { clamp, curve, draw, drawLine, drawPanel, entries, fixed, ink, isWide, nameAcross, panelWindow, plainTicks, resize, scale, stageWidth, ticksAcross, ticksUp, trace, upright } from "../kit.js";
@@ -10,6 +9,7 @@ import { explorable, inPython } from "../life.js";
 import { overTime } from "../runner.js";
 import { simpleView } from "../simple.js";
 import { inked, lineTable } from "../tables.js";
+import { cheaper } from "../wells.js";
 import SHARED from "./constants.json" with { type: "json" };
 import { bothPlans, plansAt, threshold, wells } from "./model.js";
 
@@ -22,8 +22,6 @@ const [WEST, EAST] = SHARED.traits.start.range;
 const buildStayMap = (root, state) => {
   const rests = wells();
   const put = (/** @type {number} */ power, /** @type {number} */ start) => [state.set("gamma", clamp(10 ** power, SLOW, FAST)), state.set("start", clamp(start, WEST, EAST))];
-  /** @type {Policy | null} */
-  let known = null;
   return simpleView(root, state, SHARED, {
     label: "which plan is best, by discount and start, and the path that belongs to a point of the map",
     hint: "Drag the point over the line. On the map it is a hair's breadth; the path goes to the other valley.",
@@ -69,9 +67,9 @@ const buildStayMap = (root, state) => {
       };
     },
     show(at, { map, time, y, g, t }, { gamma, start }) {
-      if (known?.gamma !== gamma) known = plansAt(gamma);
+      const known = plansAt(gamma);
       const plans = bothPlans(known, start);
-      const best = !plans.cross || (plans.stay && plans.stay.action < plans.cross.action) ? "stay" : "cross";
+      const best = cheaper(plans);
       const inner = panelWindow(at, time);
       const tracks = entries(plans).flatMap(([name, plan]) => {
         if (!plan) return [];

@@ -2,6 +2,7 @@
 
 import { linesOver } from "../kit.js";
 import { fastRate } from "../rates.js";
+import { rungeKutta } from "../wells.js";
 import SHARED from "./constants.json" with { type: "json" };
 
 /** @typedef {{ gamma: number, smoothness: number, pl: number, start: number }} Setting */
@@ -29,19 +30,13 @@ const perLoss = (gamma, h) => 1 / fastRate(gamma, h);
 function ratios(gamma, to) {
   const [bottom, parts] = [LOW / 100, 2 * COUNT];
   const step = Math.log(to / bottom) / parts;
-  const rise = (/** @type {number} */ u, /** @type {number} */ y) => {
+  const rise = (/** @type {number[]} */ [u, y]) => {
     const [theta, loss] = [Math.exp(u), lossAt(Math.exp(u))];
-    return theta * (Math.sqrt(Math.max(0, 2 * (1 - gamma * y)) / loss) - (y * slopeAt(theta)) / loss);
+    return [1, theta * (Math.sqrt(Math.max(0, 2 * (1 - gamma * y)) / loss) - (y * slopeAt(theta)) / loss)];
   };
-  const found = [perLoss(gamma, 1 + ridge)];
-  for (let n = 0; n < parts; n++) {
-    const [u, y] = [Math.log(bottom) + n * step, found[n]];
-    const a = rise(u, y);
-    const b = rise(u + step / 2, y + (step / 2) * a);
-    const c = rise(u + step / 2, y + (step / 2) * b);
-    found.push(y + (step / 6) * (a + 2 * b + 2 * c + rise(u + step, y + step * c)));
-  }
-  return found;
+  const found = [[Math.log(bottom), perLoss(gamma, 1 + ridge)]];
+  for (let n = 0; n < parts; n++) found.push(rungeKutta(rise, found[n], step));
+  return found.map(([, y]) => y);
 }
 
 /** V at the start, and what the bounds say. @type {(given: Setting) => { value: number, lower: number, upper: number }} */

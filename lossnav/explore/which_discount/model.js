@@ -1,7 +1,7 @@
 // Paths e^{−λhᵖt} from (1, 1) on curvatures 1 and κ (η = k = 1), each at the pace λ that suits it best: what they regret,
 // and how well they are aligned with the optimum of each γ.
 
-import { linesOver } from "../kit.js";
+import { bisect, linesOver } from "../kit.js";
 import { restRate } from "../rates.js";
 import SHARED from "./constants.json" with { type: "json" };
 
@@ -18,13 +18,8 @@ export function leastRegret(given) {
   const [q, r] = ratesOf(given);
   const slope = (/** @type {number} */ pace) =>
     q.reduce((sum, rate, i) => sum + (rate * (pace * rate - r[i]) * (given.gamma + pace * rate + r[i])) / (given.gamma + 2 * pace * rate) ** 2, 0);
-  let [low, high] = [Math.min(r[0], r[1] / q[1]), Math.max(r[0], r[1] / q[1])];
-  for (let n = 0; n < 60; n++) {
-    const middle = (low + high) / 2;
-    if (slope(middle) < 0) low = middle;
-    else high = middle;
-  }
-  const pace = (low + high) / 2;
+  const ends = [r[0], r[1] / q[1]];
+  const pace = bisect((tried) => slope(tried) >= 0, Math.min(...ends), Math.max(...ends));
   return q.reduce((sum, rate, i) => sum + (pace * rate - r[i]) ** 2 / (given.gamma + 2 * pace * rate), 0) / (r[0] + r[1]);
 }
 
