@@ -30,7 +30,7 @@ def test_beliefs_and_steps_are_pythons(module):
 
 def test_the_angle_between_two_steps_is_that_of_their_scalar_product(module):
     pairs = np.random.default_rng(0).normal(size=(40, 2, 2))
-    angles = module(explore.BelievedEllipse)("given.map(([u, v]) => M.angleApart(u, v))", pairs.tolist())
+    angles = module(explore.BelievedEllipse)("given.map(([u, v]) => M.angleBetween(u, v))", pairs.tolist())
     u, v = pairs.swapaxes(0, 1)
     cosines = np.sum(u * v, axis=1) / np.linalg.norm(u, axis=1) / np.linalg.norm(v, axis=1)
     np.testing.assert_allclose(angles, np.degrees(np.arccos(cosines)), atol=1e-6)

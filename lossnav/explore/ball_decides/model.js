@@ -1,24 +1,23 @@
 // A learner with a limit of speed ‖v‖ ≤ 1 that pays ∫e^{−γt}L dt on a bowl: steepest descent in the norm, against the best
 // path of straight pieces, which a projected gradient method with momentum finds from there.
 
+/** @import { Symmetric } from "../pairs.js" */
+
 import { samples } from "../kit.js";
+import { acted, radians } from "../pairs.js";
 import SHARED from "./constants.json" with { type: "json" };
 
 /** @typedef {{ angle: number, gamma: number, norm: number, start: number[] }} Setting */
 /** @typedef {number[]} Pair */
-/** @typedef {[number, number, number]} Matrix its entries 11, 12, 22 */
 
 const [ROUND, SQUARE] = [1, 2]; // the norms beside ℓ₁
 
-/** @type {(angle: number) => Matrix} */
+/** @type {(angle: number) => Symmetric} */
 export function hessian(angle) {
-  const [[a, b], turn] = [SHARED.curvatures, (angle * Math.PI) / 180];
+  const [[a, b], turn] = [SHARED.curvatures, radians(angle)];
   const [c, s] = [Math.cos(turn), Math.sin(turn)];
   return [a * c * c + b * s * s, (a - b) * c * s, a * s * s + b * c * c];
 }
-
-/** @type {(h: Matrix, x: Pair) => Pair} */
-const times = ([a, b, d], [x, y]) => [a * x + b * y, b * x + d * y];
 
 /**
  * The velocity within the ball that goes down fastest.
@@ -64,13 +63,13 @@ function joined(start, v, clock) {
 
 /**
  * Steepest descent: it slides where it would go to and fro.
- * @type {(setting: Setting, h: Matrix, clock: number[]) => Pair[]}
+ * @type {(setting: Setting, h: Symmetric, clock: number[]) => Pair[]}
  */
 function followed({ norm, start }, h, clock) {
   const places = [start];
   for (let n = 1; n < clock.length; n++) {
     const [[x, y], dt] = [places[n - 1], clock[n] - clock[n - 1]];
-    const [dx, dy] = steepest(norm, times(h, [x, y]));
+    const [dx, dy] = steepest(norm, acted(h, [x, y]));
     places.push([x + dt * dx, y + dt * dy]);
   }
   return places;
@@ -87,7 +86,7 @@ const weightsOf = (gamma, clock) => clock.slice(1).map((to, n) => {
 
 /**
  * J along straight pieces, and its derivatives by the velocities, per time.
- * @type {(h: Matrix, weights: number[][], places: Pair[]) => { cost: number, slopes: Pair[] }}
+ * @type {(h: Symmetric, weights: number[][], places: Pair[]) => { cost: number, slopes: Pair[] }}
  */
 function billed(h, weights, places) {
   const slopes = new Array(weights.length);
@@ -95,7 +94,7 @@ function billed(h, weights, places) {
   for (let n = weights.length - 1; n >= 0; n--) {
     const [[ax, ay], [bx, by]] = [places[n], places[n + 1]];
     const [first, middle, last] = weights[n];
-    const [[fx, fy], [lx, ly]] = [times(h, [ax, ay]), times(h, [bx, by])];
+    const [[fx, fy], [lx, ly]] = [acted(h, [ax, ay]), acted(h, [bx, by])];
     const [mx, my] = [(middle * (fx + lx)) / 4, (middle * (fy + ly)) / 4]; // half of it for each end
     cost += (first * (ax * fx + ay * fy) + mx * (ax + bx) + my * (ay + by) + last * (bx * lx + by * ly)) / 2;
     upX += last * lx + mx;
@@ -109,7 +108,7 @@ function billed(h, weights, places) {
 
 /**
  * The best velocities, from a guess: projected gradients with momentum, which is dropped where it goes uphill.
- * @type {(setting: Setting, h: Matrix, weights: number[][], guess: Pair[], clock: number[]) => Pair[]}
+ * @type {(setting: Setting, h: Symmetric, weights: number[][], guess: Pair[], clock: number[]) => Pair[]}
  */
 function best({ norm, start }, h, weights, guess, clock) {
   const steepness = Math.max(...SHARED.curvatures) * weights.reduce((sum, [a, b, c], n) => sum + clock[n + 1] * (a + b + c), 0);

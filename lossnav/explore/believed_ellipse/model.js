@@ -1,25 +1,17 @@
 // Beliefs about C = E[vec g vec gᵀ] of weights in two rows that do not mix: C₁ and C₂ on the diagonal; η = k = c = 1.
 
 import { mapped } from "../kit.js";
+import { acted, alongTurn, radians } from "../pairs.js";
 import { fastRate } from "../rates.js";
 import SHARED from "./constants.json" with { type: "json" };
 
-/** @typedef {[number, number, number]} Spread a symmetric matrix as [m₁₁, m₁₂, m₂₂] */
+/** @typedef {import("../pairs.js").Symmetric} Spread */
 /** @typedef {{ gradient: number[], angle: number, turn: number, ratio: number, gamma: number }} Setting */
 
 const OWN = SHARED.extents.map((v) => v * v);
 const TRACES = [OWN[0] + OWN[1], SHARED.others];
 
-/**
- * The matrix with these eigenvalues, the first along the direction `turn` in radians.
- * @type {(turn: number, first: number, second: number) => Spread}
- */
-function spreadOf(turn, first, second) {
-  const [mean, half] = [(first + second) / 2, (first - second) / 2];
-  return [mean + half * Math.cos(2 * turn), half * Math.sin(2 * turn), mean - half * Math.cos(2 * turn)];
-}
-
-/** Its eigenvalues, the larger first, and the direction of that one. */
+/** The eigenvalues of a matrix, the larger first, and the direction of that one. */
 export function spectrum(/** @type {Spread} */ [a, b, d]) {
   const far = Math.hypot((a - d) / 2, b);
   return { values: [(a + d) / 2 + far, (a + d) / 2 - far], turn: Math.atan2(2 * b, a - d) / 2 };
@@ -27,9 +19,9 @@ export function spectrum(/** @type {Spread} */ [a, b, d]) {
 
 /** C₁ and C₂: the other row has the trace `others`, and its long axis `turn` degrees further. */
 export function rowSpreads(/** @type {Setting} */ { angle, turn, ratio }) {
-  const [a, b] = [angle, angle + turn].map((v) => (v * Math.PI) / 180);
+  const [a, b] = [angle, angle + turn].map(radians);
   const rest = TRACES[1] / (1 + ratio * ratio);
-  return { own: spreadOf(a, OWN[0], OWN[1]), other: spreadOf(b, rest * ratio * ratio, rest) };
+  return { own: alongTurn(a, OWN[0], OWN[1]), other: alongTurn(b, rest * ratio * ratio, rest) };
 }
 
 /**
@@ -47,7 +39,7 @@ export function believed(setting) {
     scalar: /** @type {Spread} */ ([mean, 0, mean]),
     diagonal: /** @type {Spread} */ ([own[0], 0, own[2]]),
     kronecker: /** @type {Spread} */ (shared.map((v) => (v * TRACES[0]) / (TRACES[0] + TRACES[1]))),
-    eigenbasis: spreadOf(turn, along, TRACES[0] - along),
+    eigenbasis: alongTurn(turn, along, TRACES[0] - along),
     full: own,
   };
 }
@@ -65,13 +57,6 @@ export function steps(setting) {
   return mapped(believed(setting), (matrix) => {
     const { values, turn } = spectrum(matrix);
     const gains = values.map((h) => unit / fastRate(gamma, h));
-    const [a, b, d] = spreadOf(turn, gains[0], gains[1]);
-    return [a * g[0] + b * g[1], b * g[0] + d * g[1]];
+    return acted(alongTurn(turn, gains[0], gains[1]), g);
   });
 }
-
-/**
- * The angle between two directions in degrees; 0 where one has no length.
- * @type {(u: number[], v: number[]) => number}
- */
-export const angleApart = ([a, b], [c, d]) => (Math.abs(Math.atan2(a * d - b * c, a * c + b * d)) * 180) / Math.PI;

@@ -6,12 +6,13 @@
 import { discountDial, linearDial } from "../controls.js";
 import { compact, curve, draw, drawLine, entries, fixed, ink, lastOf, panelWindow, pixels, samples, trace } from "../kit.js";
 import { explorable, inPython } from "../life.js";
+import { angleBetween } from "../pairs.js";
 import { drawArrow, squareFrame } from "../plane.js";
 import { planePoint } from "../point.js";
 import { simpleView } from "../simple.js";
 import { inked, lineTable } from "../tables.js";
 import SHARED from "./constants.json" with { type: "json" };
-import { angleApart, believed, exponent, rowSpreads, spectrum, steps } from "./model.js";
+import { believed, exponent, rowSpreads, spectrum, steps } from "./model.js";
 
 const { beliefs: BELIEFS, traits: TRAITS } = SHARED;
 const degrees = (/** @type {number} */ v) => `${fixed(v, 1)}°`;
@@ -41,7 +42,7 @@ const buildBelievedEllipse = (root, state) => {
         drawLine(inner, outline(matrix).map(pixels(frame)), { ...inked(lines[key]), "stroke-width": 1.8, ...curve(key, frame.x, frame.y) });
       ring(rowSpreads(given).other, "other");
       for (const [key, matrix] of entries(found)) ring(matrix, key);
-      const off = entries(made).map(([key, step]) => ({ key, by: angleApart(step, made.full), long: Math.hypot(...step) }));
+      const off = entries(made).map(([key, step]) => ({ key, by: angleBetween(step, made.full), long: Math.hypot(...step) }));
       for (const { key, by, long } of off) {
         if (long > 0.02) drawArrow(inner, pixels(frame)([0, 0]), pixels(frame)(made[key]), { color: ink(BELIEFS[key].tint), dash: BELIEFS[key].dash, ...curve(`${key} step`, frame.x, frame.y) });
         table.rows[key].cells.forEach((cell, i) => (cell.textContent = i ? fixed(long, 2) : degrees(by)));

@@ -1,30 +1,23 @@
 // The optimum on L = ½θᵀHθ, H = diag(h), with a metric G and η = k = 1, in the modes HX = GX diag(c), XᵀGX = I (Eqs. 8–10).
 
+/** @import { Symmetric } from "../pairs.js" */
+
+import { acted, alongTurn, radians } from "../pairs.js";
 import { restRate } from "../rates.js";
 import SHARED from "./constants.json" with { type: "json" };
 
-/** @typedef {[number, number, number]} Symmetric a matrix as [m₁₁, m₁₂, m₂₂] */
 /** @typedef {{ start: number[], angle: number, ratio: number, gamma: number }} Setting */
 
 export const VALLEY = SHARED.curvatures; // h
 
 /** @type {(u: number[], v: number[]) => number} */
 const dot = ([a, b], [c, d]) => a * c + b * d;
-/** @type {(matrix: Symmetric, v: number[]) => number[]} */
-const apply = ([a, b, c], [x, y]) => [a * x + b * y, b * x + c * y];
 
 /**
  * G: unit ellipse of area π, its long axis `ratio` times the short one and `angle` degrees from the θ₁ axis.
- * @param {number} angle
- * @param {number} ratio
- * @returns {Symmetric}
+ * @type {(angle: number, ratio: number) => Symmetric}
  */
-function metricOf(angle, ratio) {
-  const turn = (angle * Math.PI) / 90; // 2α in radians
-  const [mean, half] = [(ratio + 1 / ratio) / 2, (ratio - 1 / ratio) / 2];
-  const aside = Math.abs(angle) % 90 === 0 ? 0 : half * Math.sin(turn); // exactly 0 along the axes
-  return [mean - half * Math.cos(turn), -aside, mean + half * Math.cos(turn)];
-}
+const metricOf = (angle, ratio) => alongTurn(radians(angle), 1 / ratio, ratio);
 
 /**
  * Its inverse: det G = 1, so the price of the two axes changes places.
@@ -50,7 +43,7 @@ function priceModes(metric) {
   const low = (h[0] * h[1]) / high; // det G⁻¹H = det H, without cancellation
   const turn = Math.atan2(2 * b, a - d) / 2; // of the steep mode
   const steep = [Math.cos(turn), Math.sin(turn)];
-  return { curvatures: [low, high], modes: [apply(s, [-steep[1], steep[0]]), apply(s, steep)] };
+  return { curvatures: [low, high], modes: [acted(s, [-steep[1], steep[0]]), acted(s, steep)] };
 }
 
 /** @typedef {ReturnType<typeof metricLaw>} MetricLaw */
@@ -68,7 +61,7 @@ export function metricLaw({ start, angle, ratio, gamma }) {
   const blend = (/** @type {number[]} */ weights) => [0, 1].map((j) => weights[0] * modes[0][j] + weights[1] * modes[1][j]);
   const place = (/** @type {number} */ t) => blend(along.map((v, i) => (v / curvatures[i]) * Math.exp(-rates[i] * t)));
   const action = along.reduce((sum, v, i) => sum + (rates[i] / 2) * (v / curvatures[i]) ** 2, 0);
-  const downhill = apply(inverseOf(metric), slope);
+  const downhill = acted(inverseOf(metric), slope);
   const ways = {
     natural: downhill.map((v) => -v),
     ballistic: blend(along.map((v, i) => -v / Math.sqrt(curvatures[i]))),
@@ -79,12 +72,6 @@ export function metricLaw({ start, angle, ratio, gamma }) {
   const commute = Math.abs(metric[1] * (VALLEY[1] - VALLEY[0])) < 1e-9; // GH − HG has no other entry
   return { metric, curvatures, modes, rates, place, action, ways, commute };
 }
-
-/**
- * The angle between two directions in degrees, 0 to 180; 0 where one has no length.
- * @type {(u: number[], v: number[]) => number}
- */
-export const angleBetween = ([a, b], [c, d]) => (Math.abs(Math.atan2(a * d - b * c, a * c + b * d)) * 180) / Math.PI;
 
 /**
  * Times that follow the path to where it cannot be told from its end.

@@ -9,12 +9,13 @@ import { discountDial, handle, linearDial, logDial } from "../controls.js";
 import { clamp, compact, couple, curve, draw, drawLine, entries, fixed, ink, lastOf, panelWindow, pixels } from "../kit.js";
 import { around, dense, edges, placeLabels } from "../labels.js";
 import { explorable, inPython } from "../life.js";
+import { angleBetween, radians } from "../pairs.js";
 import { bowlContours, drawArrow, squareFrame } from "../plane.js";
 import { planePoint } from "../point.js";
 import { simpleView } from "../simple.js";
 import { lineTable } from "../tables.js";
 import SHARED from "./constants.json" with { type: "json" };
-import { VALLEY, angleBetween, ellipseThrough, metricLaw, restTimes } from "./model.js";
+import { VALLEY, ellipseThrough, metricLaw, restTimes } from "./model.js";
 
 const { edge: EDGE, size: SIZE, steps: STEPS } = SHARED; // the drawn ellipse is SIZE unit ellipses long
 const WIDEST = lastOf(SHARED.traits.ratio.range);
@@ -98,7 +99,7 @@ const buildMetricEllipse = (root, state) => {
  * @param {Setting} setting
  */
 function ellipseTip({ start, angle, ratio }) {
-  const [turn, length] = [(angle * Math.PI) / 180, SIZE * Math.sqrt(ratio)];
+  const [turn, length] = [radians(angle), SIZE * Math.sqrt(ratio)];
   const ends = [1, -1].map((side) => [start[0] + side * length * Math.cos(turn), start[1] + side * length * Math.sin(turn)]);
   const out = (/** @type {number[]} */ end) => Math.max(0, ...end.map((v) => Math.abs(v) - (EDGE - 0.1)));
   const best = out(ends[1]) < out(ends[0]) ? ends[1] : ends[0];

@@ -1,5 +1,6 @@
 // Two dimensions, A = (D + Q)U: what the noise makes of a valley, in closed form (K26–K29, K44).
 
+import { alongTurn, radians } from "../pairs.js";
 import SHARED from "./constants.json" with { type: "json" };
 
 /** @typedef {{ angle: number, ratio: number }} Setting */
@@ -13,10 +14,8 @@ export const VALLEY = SHARED.valley;
  * @returns {Matrix}
  */
 export function diffusion({ angle, ratio }) {
-  const turn = (angle * Math.PI) / 90; // twice the angle, in radians
-  const [mean, half] = [(ratio + 1) / (2 * Math.sqrt(ratio)), (ratio - 1) / (2 * Math.sqrt(ratio))];
-  const aside = half * Math.sin(turn);
-  return [[mean + half * Math.cos(turn), aside], [aside, mean - half * Math.cos(turn)]];
+  const [first, aside, second] = alongTurn(radians(angle), Math.sqrt(ratio), 1 / Math.sqrt(ratio));
+  return [[first, aside], [aside, second]];
 }
 
 /** @type {(m: Matrix, x: number[]) => number[]} */
