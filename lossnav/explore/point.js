@@ -1,12 +1,35 @@
-// A point of the plane of two weights, to drag.
+// Points to drag: along a scale, and in the plane of two weights.
 
+/** @import { HandleValue } from "./controls.js" */
 /** @import { Figure, Scale } from "./kit.js" */
 /** @import { State } from "./life.js" */
 
 import { handle } from "./controls.js";
-import { clamp, fixed } from "./kit.js";
+import { clamp, fixed, ink } from "./kit.js";
 
 /** @typedef {{ x: Scale, y: Scale }} PlaneScales */
+
+/**
+ * A handle along a scale for what `read` says, which `go` sets; returns what puts it there, at a height. `steps` are
+ * those of the keys, and of the keys with Shift; Home and End go to the ends of the scale.
+ * @param {Figure} stage
+ * @param {{ label: string, color?: string, ends: number[], steps: [number, number], read: () => number, go: (value: number) => void }} wanted
+ */
+export function axisPoint(stage, { label, color = ink("ink"), ends: [low, high], steps: [small, far], read, go }) {
+  /** @type {Scale} */
+  let axis;
+  const knob = handle(stage, {
+    label,
+    color,
+    onDrag: (px) => go(axis.invert(px)),
+    onKey: ([dx, dy], big) => go(read() + (dx + dy) * (big ? far : small)),
+    onEnd: (side) => go(side < 0 ? low : high),
+  });
+  return (/** @type {Scale} */ x, /** @type {number} */ py, /** @type {HandleValue} */ value) => {
+    axis = x;
+    knob.place(x(read()), py, value);
+  };
+}
 
 /**
  * A handle for the trait that holds a point of the plane, at most `hold` from the axis θ₂ and `tall` from θ₁; returns

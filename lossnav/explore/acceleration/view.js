@@ -7,9 +7,10 @@
 /** @import { Recursion, Rule, Setting } from "./model.js" */
 
 import { chartFrame, timeAxis, valueAxis } from "../chart.js";
-import { handle, logDial } from "../controls.js";
+import { logDial } from "../controls.js";
 import { clamp, compact, curve, drawLine, entries, fixed, ink, mapped, nameAcross, panelWindow, plainTicks, samples, scale, ticksAcross, upright } from "../kit.js";
 import { explorable, inPython } from "../life.js";
+import { axisPoint } from "../point.js";
 import { overTime } from "../runner.js";
 import { simpleView } from "../simple.js";
 import { inked, lineTable } from "../tables.js";
@@ -22,9 +23,6 @@ const FLOOR = Math.log10(SHARED.edge);
 const buildAcceleration = (root, state) => {
   const { traits } = SHARED;
   const table = lineTable(SHARED.lines, ["", "steps to 10⁻⁶", "kept at h"], inked);
-  /** @type {Scale} */
-  let across;
-  const move = (/** @type {number} */ u) => state.set("curvature", 10 ** clamp(u, FLOOR, 0));
   return simpleView(root, state, SHARED, {
     label: "accelerated methods and rules that know the curvature",
     hint: "Raise κ: two of them need √κ steps, for two reasons. Lower the belief to see who diverges. Drag h along the lower axis.",
@@ -36,29 +34,22 @@ const buildAcceleration = (root, state) => {
     numbers: [table.node],
     two: "below",
     grips(_, chart) {
-      const knob = handle(chart, {
-        label: "curvature h; arrow keys move it",
-        color: ink("ink"),
-        onDrag: (px) => move(across.invert(px)),
-        onKey: ([dx, dy], big) => move(Math.log10(state.get("curvature")) + (dx + dy) * (big ? 0.25 : 0.03)),
-        onEnd: (side) => move(side < 0 ? FLOOR : 0),
-      });
-      return ({ bottom }, { curvature: h }) => {
-        const place = { now: h.toFixed(4), low: SHARED.edge, high: 1, text: `h = ${compact(h)}` };
-        knob.place(across(Math.log10(h)), bottom.rows.kept.bottom - 16, place);
-      };
+      const read = () => Math.log10(state.get("curvature"));
+      const go = (/** @type {number} */ u) => state.set("curvature", 10 ** clamp(u, FLOOR, 0));
+      const put = axisPoint(chart, { label: "curvature h; arrow keys move it", ends: [FLOOR, 0], steps: [0.03, 0.25], read, go });
+      return ({ bottom, across }, { curvature: h }) => put(across, bottom.rows.kept.bottom - 16, { now: h.toFixed(4), low: SHARED.edge, high: 1, text: `h = ${compact(h)}` });
     },
     lay(paper, below) {
       const bottom = chartFrame(below, { kept: ["what a step leaves of a mode", 120, 120] });
       const top = chartFrame(paper, { loss: ["loss, as a power of ten", 250, 190] });
-      across = scale([FLOOR, 0], [bottom.left, bottom.right]);
+      const across = scale([FLOOR, 0], [bottom.left, bottom.right]);
       /** @type {[number, string][]} */
       const ticks = traits.curvature.range.map((h) => [Math.log10(h), String(h)]);
       ticksAcross(below.ground, bottom.rows.kept, across, ticks);
       nameAcross(below.ground, bottom.rows.kept, "curvature h, the largest being 1", 33);
-      return { top, bottom };
+      return { top, bottom, across };
     },
-    show(at, { top, bottom }, setting, over) {
+    show(at, { top, bottom, across }, setting, over) {
       const found = race(setting);
       const tracks = drawLosses(at, top, mapped(found.runs, ({ losses }) => losses));
       drawKept(over, bottom, found.rules, setting, across);

@@ -11,6 +11,7 @@ import { chartFrame, timeAxis, valueAxis } from "../chart.js";
 import { buttonRow, discountDial, handle, rootDial } from "../controls.js";
 import { clamp, compact, curve, draw, drawLine, entries, fixed, ink, lastOf, panelWindow, plainTicks, samples, scale, ticksAcross, upright } from "../kit.js";
 import { explorable, inPython } from "../life.js";
+import { axisPoint } from "../point.js";
 import { overTime } from "../runner.js";
 import { simpleView } from "../simple.js";
 import { inked, lineTable } from "../tables.js";
@@ -26,7 +27,6 @@ const buildDeadline = (root, state) => {
   const choice = buttonRow(entries(presets).map(([name, drawn]) => [name, `draw ${name}`, () => state.set("drawn", [...drawn])]));
   /** @type {{ time: Scale, across: Scale, level: Scale }} */
   let scales;
-  const reach = (/** @type {number} */ span) => state.set("span", clamp(span, LEAST, MOST));
   const lift = (/** @type {number} */ i, /** @type {number} */ a) =>
     state.set("drawn", state.get("drawn").map((old, j) => (i === j ? clamp(a, 0, 1) : old)));
   return simpleView(root, state, SHARED, {
@@ -41,13 +41,8 @@ const buildDeadline = (root, state) => {
     numbers: [table.node],
     two: "below",
     grips(stage, chart) {
-      const deadline = handle(stage, {
-        label: "deadline T; arrow keys move it",
-        color: ink("ink"),
-        onDrag: (px) => reach(scales.time.invert(px)),
-        onKey: ([dx, dy], big) => reach(state.get("span") + (dx + dy) * (big ? 1 : 0.1)),
-        onEnd: (side) => reach(side < 0 ? LEAST : MOST),
-      });
+      const go = (/** @type {number} */ span) => state.set("span", clamp(span, LEAST, MOST));
+      const put = axisPoint(stage, { label: "deadline T; arrow keys move it", ends: [LEAST, MOST], steps: [0.1, 1], read: () => state.get("span"), go });
       const knots = state.get("drawn").map((_, i) => handle(chart, {
         label: `rate at ${i} of 6 parts of the time; arrow keys move it`,
         color: ink("belief"),
@@ -56,7 +51,7 @@ const buildDeadline = (root, state) => {
         onEnd: (side) => lift(i, side < 0 ? 0 : 1),
       }));
       return ({ top }, { span, drawn }) => {
-        deadline.place(scales.time(span), top.rows.rate.bottom - 18, { now: span.toFixed(2), low: LEAST, high: MOST, text: `T = ${fixed(span, 2)}` });
+        put(scales.time, top.rows.rate.bottom - 18, { now: span.toFixed(2), low: LEAST, high: MOST, text: `T = ${fixed(span, 2)}` });
         knots.forEach((knot, i) => knot.place(scales.across(i / (drawn.length - 1)), scales.level(drawn[i]), { now: drawn[i].toFixed(3), low: 0, high: 1, text: `rate ${fixed(drawn[i], 2)}` }));
       };
     },

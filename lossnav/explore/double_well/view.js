@@ -5,9 +5,10 @@
 /** @import { Track } from "../runner.js" */
 /** @import { Path, Plan, Policy, Rests } from "../wells.js" */
 
-import { handle, slider } from "../controls.js";
+import { slider } from "../controls.js";
 import { arrowhead, clamp, curve, draw, drawDot, drawLine, drawPanel, entries, fixed, ink, isWide, make, nameAcross, plainTicks, resize, samples, scale, stageWidth, ticksAcross, ticksUp, trace, upright } from "../kit.js";
 import { explorable, inPython } from "../life.js";
+import { axisPoint } from "../point.js";
 import { atTime } from "../runner.js";
 import { simpleView } from "../simple.js";
 import { lineTable } from "../tables.js";
@@ -52,22 +53,11 @@ const buildDoubleWell = (root, state) => {
     dials: { gamma },
     legend: [table.legend],
     numbers: [table.node, make("p", { class: "ln-note" }, NOTE)],
-    grips(svg) {
-      /** @type {Scale} */
-      let axis;
-      const move = (/** @type {number} */ start) => state.set("start", clamp(start, STARTS[0], STARTS[1]));
-      const ball = handle(svg, {
-        label: "start θ₁(0)",
-        color: ink("ink"),
-        onDrag: (px) => move(axis.invert(px)),
-        onKey: ([dx, dy], big) => move(state.get("start") + (dx + dy) * (big ? 0.1 : 0.02)),
-        onEnd: (side) => move(STARTS[side < 0 ? 0 : 1]),
-      });
-      return (frame, { start }) => {
-        axis = frame.x;
-        const value = { now: start.toFixed(3), low: STARTS[0], high: STARTS[1], text: `θ₁ = ${fixed(start, 2)}` };
-        ball.place(frame.x(start), frame.hill(loss(start)), value);
-      };
+    grips(stage) {
+      const [low, high] = STARTS;
+      const go = (/** @type {number} */ start) => state.set("start", clamp(start, low, high));
+      const put = axisPoint(stage, { label: "start θ₁(0)", ends: STARTS, steps: [0.02, 0.1], read: () => state.get("start"), go });
+      return (frame, { start }) => put(frame.x, frame.hill(loss(start)), { now: start.toFixed(3), low, high, text: `θ₁ = ${fixed(start, 2)}` });
     },
     lay(paper) {
       const frame = wellFrame(paper);

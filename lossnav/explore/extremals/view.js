@@ -4,9 +4,10 @@
 /** @import { Setting } from "./model.js" */
 
 import { chartFrame, timeAxis, valueAxis } from "../chart.js";
-import { discountDial, handle, logDial } from "../controls.js";
+import { discountDial, logDial } from "../controls.js";
 import { clamp, compact, curve, drawDot, drawLine, fixed, ink, panelWindow, plainTicks, samples, upright } from "../kit.js";
 import { explorable, inPython } from "../life.js";
+import { axisPoint } from "../point.js";
 import { overTime } from "../runner.js";
 import { simpleView } from "../simple.js";
 import { inked, lineTable } from "../tables.js";
@@ -18,7 +19,6 @@ const [FROM, TO] = SHARED.across;
 
 /** @type {Build<Setting>} */
 const buildExtremals = (root, state) => {
-  const move = (/** @type {number} */ c) => state.set("growing", clamp(c, LEAST, MOST));
   return simpleView(root, state, SHARED, {
     label: "every path here solves the same equation; cost chooses one",
     hint: "Drag the point on the parabola. Then raise T: the parabola closes around c₊ = 0.",
@@ -36,14 +36,12 @@ const buildExtremals = (root, state) => {
       return { f, x, y, J, c: timeAxis(ground, f, FROM, TO - FROM, 0.25, "c₊, the coefficient of the growing root") };
     },
     grips(stage) {
-      /** @type {import("../kit.js").Scale} */
-      let axis;
       const label = "c₊, the coefficient of the growing root; arrow keys move it";
-      const knob = handle(stage, { label, color: ink("ink"), onDrag: (px) => move(axis.invert(px)), onKey: ([dx, dy], big) => move(state.get("growing") + (dx + dy) * (big ? 0.1 : 0.01)), onEnd: (side) => move(side < 0 ? LEAST : MOST) });
+      const go = (/** @type {number} */ c) => state.set("growing", clamp(c, LEAST, MOST));
+      const put = axisPoint(stage, { label, ends: [LEAST, MOST], steps: [0.01, 0.1], read: () => state.get("growing"), go });
       return ({ f, c, J }, given) => {
-        axis = c;
         const { top, bottom } = f.rows.cost;
-        knob.place(c(given.growing), clamp(J(extremalCost(given)), top, bottom), { now: given.growing.toFixed(3), low: LEAST, high: MOST, text: `c₊ = ${fixed(given.growing, 2)}` });
+        put(c, clamp(J(extremalCost(given)), top, bottom), { now: given.growing.toFixed(3), low: LEAST, high: MOST, text: `c₊ = ${fixed(given.growing, 2)}` });
       };
     },
     show(at, { f, x, y, c, J }, { growing, gamma, horizon }) {

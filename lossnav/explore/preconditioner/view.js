@@ -4,10 +4,11 @@
 /** @import { Setting } from "./model.js" */
 
 import { chartFrame } from "../chart.js";
-import { handle, logDial } from "../controls.js";
+import { logDial } from "../controls.js";
 import { clamp, compact, curve, drawLine, entries, fixed, ink, panelWindow, samples, upright } from "../kit.js";
 import { explorable, inPython } from "../life.js";
 import { logAxis, logUp } from "../logs.js";
+import { axisPoint } from "../point.js";
 import { simpleView } from "../simple.js";
 import { lineTable } from "../tables.js";
 import SHARED from "./constants.json" with { type: "json" };
@@ -20,7 +21,6 @@ const buildPreconditioner = (root, state) => {
   const spell = (/** @type {number} */ v) => (v < 1 ? fixed(v, 3) : fixed(v, 2));
   const lines = { optimal: SHARED.optimal, ...SHARED.limits };
   const table = lineTable(lines, ["along this direction", "φ"], ({ dash }, key) => ({ stroke: ink(key), "stroke-dasharray": dash }));
-  const move = (/** @type {number} */ power) => state.set("curvature", clamp(10 ** power, FLAT, STEEP));
   return simpleView(root, state, SHARED, {
     label: "the optimal preconditioner over curvature, and three rules that it becomes",
     hint: "Drag the point from flat to steep. Then move the corners: the left one with γ, the right one with Δt.",
@@ -35,20 +35,13 @@ const buildPreconditioner = (root, state) => {
       return { f, x: logAxis(paper.ground, f, SHARED.traits.curvature.range, "curvature h", 2), y: logUp(paper.ground, f.rows.phi, SHARED.phi) };
     },
     grips(stage) {
-      /** @type {import("../kit.js").Scale} */
-      let axis;
       const label = "h, the curvature of a direction; arrow keys move it";
-      const knob = handle(stage, {
-        label,
-        color: ink("ink"),
-        onDrag: (px) => move(axis.invert(px)),
-        onKey: ([dx, dy], big) => move(Math.log10(state.get("curvature")) + (dx + dy) * (big ? 1 : 0.1)),
-        onEnd: (side) => move(Math.log10(side < 0 ? FLAT : STEEP)),
-      });
+      const read = () => Math.log10(state.get("curvature"));
+      const go = (/** @type {number} */ power) => state.set("curvature", clamp(10 ** power, FLAT, STEEP));
+      const put = axisPoint(stage, { label, ends: [FLAT, STEEP].map(Math.log10), steps: [0.1, 1], read, go });
       return ({ x, y }, given) => {
-        axis = x;
         const h = given.curvature;
-        knob.place(x(Math.log10(h)), y(Math.log10(preconditioner(given))), { now: Number(h.toPrecision(3)), low: FLAT, high: STEEP, text: `h = ${compact(h)}` });
+        put(x, y(Math.log10(preconditioner(given))), { now: Number(h.toPrecision(3)), low: FLAT, high: STEEP, text: `h = ${compact(h)}` });
       };
     },
     show(at, { f, x, y }, given) {

@@ -8,10 +8,10 @@
 /** @import { Land, Plan, Planner, RunnerName, Tracks } from "./model.js" */
 
 import { calm, player, timeAxis, valueAxis } from "../chart.js";
-import { buttonRow, handle, linearDial, traitDial } from "../controls.js";
+import { buttonRow, linearDial, traitDial } from "../controls.js";
 import { clamp, compact, curve, drawDot, drawLine, drawPanel, entries, figure, fixed, ink, isWide, layer, make, mapped, panelWindow, pixels, plainTicks, readout, resize, samples, scaffold, scale, stageWidth, upright } from "../kit.js";
 import { explorable, inPython } from "../life.js";
-import { planePoint } from "../point.js";
+import { axisPoint, planePoint } from "../point.js";
 import { inked } from "../tables.js";
 import SHARED from "./constants.json" with { type: "json" };
 import { digger, landFan, landGround, landSection, wayOf } from "./land.js";
@@ -92,13 +92,7 @@ const buildRace = (root, state) => {
   const spade = digger(below, state);
   const [lines, passing] = [layer(below), layer(below)];
   const putStart = planePoint(stage, state, "start", { label: "start", color: ink("ink"), hold: SHARED.starts.x, tall: SHARED.starts.y });
-  const cursor = handle(below, {
-    label: "time of the race",
-    color: ink("neutral"),
-    onDrag: (px) => goTo(t.invert(px)),
-    onKey: ([dx, dy], big) => goTo(state.get("now") + (dx + dy) * (big ? 0.5 : 0.1)),
-    onEnd: (side) => goTo(side < 0 ? 0 : UNTIL),
-  });
+  const putCursor = axisPoint(below, { label: "time of the race", color: ink("neutral"), ends: [0, UNTIL], steps: [0.1, 0.5], read: () => state.get("now"), go: goTo });
 
   /** @type {RaceFrame} */
   let frame;
@@ -154,7 +148,7 @@ const buildRace = (root, state) => {
       const at = mapped(race.tracks, (track) => trackAt(track, now));
       raceNow([moving, passing], frame, { t, y: loss }, planner, race.tracks, at, now);
       putStart(frame);
-      cursor.place(t(now), frame.losses.bottom - 6, { now: now.toFixed(2), low: 0, high: UNTIL, text: `time ${fixed(now, 2)}` });
+      putCursor(t, frame.losses.bottom - 6, { now: now.toFixed(2), low: 0, high: UNTIL, text: `time ${fixed(now, 2)}` });
       table.show(mapped(at, (place) => raceLoss(planner.well, place)), race.costs, edge);
       law.show(planner, race.plan);
       headline.textContent = raceHeadline(edge);

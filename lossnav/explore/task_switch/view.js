@@ -10,6 +10,7 @@ import { buttonRow, discountDial, handle, linearDial, logDial } from "../control
 import { clamp, compact, curve, draw, drawDot, drawLine, drawPanel, entries, figure, fixed, ink, isWide, lastOf, layer, nameAcross, panelWindow, plainTicks, readout, resize, samples, scaffold, scale, ticksAcross, trace, upright } from "../kit.js";
 import { around, dense, edges, placeLabels } from "../labels.js";
 import { explorable } from "../life.js";
+import { axisPoint } from "../point.js";
 import SHARED from "./constants.json" with { type: "json" };
 import { taskHistory } from "./model.js";
 
@@ -97,13 +98,7 @@ const buildTaskSwitch = (root, state) => {
   const [ground, moving, bowls] = [stage, stage, bowl].map(layer);
   const setMinimum = (/** @type {number} */ a) => state.set("minimum", clamp(Math.round(a * 100) / 100, -AWAY, AWAY));
   const setCurvature = (/** @type {number} */ h) => state.set("curvature", clamp(h, SHARP[0], SHARP[1]));
-  const bottom = handle(bowl, {
-    label: "minimum of the next task",
-    color: ink("ink"),
-    onDrag: (px) => setMinimum(frame.bowl.x.invert(px)),
-    onKey: ([dx, dy], big) => setMinimum(state.get("minimum") + (dx + dy) * (big ? 0.5 : 0.05)),
-    onEnd: (side) => setMinimum(side * AWAY),
-  });
+  const putBottom = axisPoint(bowl, { label: "minimum of the next task", ends: [-AWAY, AWAY], steps: [0.05, 0.5], read: () => state.get("minimum"), go: setMinimum });
   const arm = handle(bowl, {
     label: "curvature of the next task",
     color: ink("neutral"),
@@ -146,7 +141,7 @@ const buildTaskSwitch = (root, state) => {
       bowls.replaceChildren();
       switchBowls(bowls, frame.bowl, given, story);
       const [a, h] = [given.minimum, given.curvature];
-      bottom.place(frame.bowl.x(a), frame.bowl.y(0), { now: a.toFixed(2), low: -AWAY, high: AWAY, text: `a = ${fixed(a, 2)}` });
+      putBottom(frame.bowl.x, frame.bowl.y(0), { now: a.toFixed(2), low: -AWAY, high: AWAY, text: `a = ${fixed(a, 2)}` });
       const tip = [frame.bowl.x(a + (a > 1.5 ? -ARM : ARM)), frame.bowl.y((h * ARM ** 2) / 2)];
       arm.place(tip[0], tip[1], { now: h.toFixed(3), low: SHARP[0], high: SHARP[1], text: `H = ${fixed(h, 2)}` });
       says.say(...switchWords(given, story));
