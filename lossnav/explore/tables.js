@@ -38,7 +38,14 @@ export function sampleTable(rows, heads = []) {
   }
   const names = heads.map((head) => (head ? make("th", { scope: "col" }, head) : make("td")));
   const node = make("table", { class: "ln-table" }, ...(names.length ? [make("thead", {}, make("tr", {}, ...names))] : []), body);
-  return { node, legend, rows: found };
+  /** Writes each row's cells, and lights that of `best`, if one is named. @type {(values: (key: K) => string[], best?: string) => void} */
+  const fill = (values, best) => {
+    for (const [key, { row, cells }] of entries(found)) {
+      values(key).forEach((text, i) => (cells[i].textContent = text));
+      if (best !== undefined) row.classList.toggle("ln-best", key === best);
+    }
+  };
+  return { node, legend, fill };
 }
 
 /**

@@ -53,11 +53,10 @@ const buildAcceleration = (root, state) => {
       const found = race(setting);
       const tracks = drawLosses(at, top, mapped(found.runs, ({ losses }) => losses));
       drawKept(over, bottom, found.rules, setting, across);
-      for (const [rule, { cells }] of entries(table.rows)) {
+      table.fill((rule) => {
         const { needed } = found.runs[rule];
-        cells[0].textContent = Number.isFinite(needed) ? String(needed) : "never";
-        cells[1].textContent = fixed(found.here[rule], 3);
-      }
+        return [Number.isFinite(needed) ? String(needed) : "never", fixed(found.here[rule], 3)];
+      });
       return [...accelerationWords(setting, mapped(found.runs, ({ needed }) => needed)), tracks];
     },
     run: { seconds: 8, inside: ({ top }) => top.rows.loss },

@@ -39,7 +39,7 @@ const buildBeliefFilter = (root, state) => {
     diffusion: logDial(state, "diffusion", { symbol: "σ", name: "believed wandering", marks: traits.diffusion.range, text: finely }),
     noise: logDial(state, "noise", { symbol: "s", name: "believed noise", marks: traits.noise.range, text: finely }),
   };
-  const [stage, says, table] = [figure(), readout(), beliefTable()];
+  const [stage, says, table] = [figure(), readout(), lineTable(SHARED.lines, ["line", "now", "error"], inked)];
   const at = () => state.get("now");
   const go = (/** @type {number} */ step) => state.set("now", clamp(Math.round(step), 1, LAST));
   let due = 0;
@@ -125,7 +125,7 @@ const buildBeliefFilter = (root, state) => {
       row.buttons[2].disabled = given.now === LAST || state.get("jumps").length === traits.jumps.most;
       cursor.place(x(given.now), top.bottom, { now: given.now, low: 1, high: LAST, text: `step ${given.now}` });
       const scores = beliefScores(found, given.now);
-      table.show(found, given.now, scores);
+      table.fill((key) => [fixed(found[key][given.now - 1], 2), key === "hidden" ? "–" : fixed(scores[key], 3)]);
       says.say(...beliefWords(given, law, scores));
     },
     python() {
@@ -249,19 +249,6 @@ function beliefWords({ gamma, now }, law, scores) {
     `κ = B/A = ${fixed(law.gain, 3)}, B = σ²/s² = ${compact(law.evidence)}.`,
     `Error in steps ${pastOf(now) + 1} to ${now}: ${compact(scores.average / scores.smoother)} times the smoother's.`,
   ]];
-}
-
-/** The table of the lines: where each is now, and how far from the hidden mean it has been. */
-function beliefTable() {
-  const { node, legend, rows } = lineTable(SHARED.lines, ["line", "now", "error"], (_, key) => LINES[key]);
-  /** @type {(found: Lines, now: number, scores: Scores) => void} */
-  const show = (found, now, scores) => {
-    for (const [key, { cells }] of entries(rows)) {
-      cells[0].textContent = fixed(found[key][now - 1], 2);
-      cells[1].textContent = key === "hidden" ? "–" : fixed(scores[key], 3);
-    }
-  };
-  return { node, legend, show };
 }
 
 export default explorable("BeliefFilter", buildBeliefFilter, SHARED);

@@ -43,10 +43,10 @@ const buildBelievedEllipse = (root, state) => {
       ring(rowSpreads(given).other, "other");
       for (const [key, matrix] of entries(found)) ring(matrix, key);
       const off = entries(made).map(([key, step]) => ({ key, by: angleBetween(step, made.full), long: Math.hypot(...step) }));
-      for (const { key, by, long } of off) {
+      for (const { key, long } of off) {
         if (long > 0.02) drawArrow(inner, pixels(frame)([0, 0]), pixels(frame)(made[key]), { color: ink(BELIEFS[key].tint), dash: BELIEFS[key].dash, ...curve(`${key} step`, frame.x, frame.y) });
-        table.rows[key].cells.forEach((cell, i) => (cell.textContent = i ? fixed(long, 2) : degrees(by)));
       }
+      table.fill((key) => off.filter((one) => one.key === key).flatMap(({ by, long }) => [degrees(by), fixed(long, 2)]));
       return beliefWords(given, found.full, off.slice(0, -1));
     },
     python: (given) => {

@@ -70,7 +70,7 @@ const buildDeadline = (root, state) => {
     },
     show(at, { top, bottom }, setting, over) {
       const tenth = atATenth(setting);
-      for (const [line, { cells }] of entries(table.rows)) cells[0].textContent = fixed(tenth[line], 2);
+      table.fill((line) => [fixed(tenth[line], 2)]);
       drawDrawn(over, bottom, setting, scales.across, scales.level);
       return [...deadlineWords(setting), drawRates(at, top, setting, scales.time)];
     },

@@ -6,7 +6,7 @@
 /** @import { Path, Plan, Policy, Rests } from "../wells.js" */
 
 import { slider } from "../controls.js";
-import { arrowhead, clamp, curve, draw, drawDot, drawLine, drawPanel, entries, fixed, ink, isWide, make, nameAcross, plainTicks, resize, samples, scale, stageWidth, ticksAcross, ticksUp, trace, upright } from "../kit.js";
+import { arrowhead, clamp, curve, draw, drawDot, drawLine, drawPanel, fixed, ink, isWide, make, nameAcross, plainTicks, resize, samples, scale, stageWidth, ticksAcross, ticksUp, trace, upright } from "../kit.js";
 import { explorable, inPython } from "../life.js";
 import { axisPoint } from "../point.js";
 import { atTime } from "../runner.js";
@@ -68,11 +68,10 @@ const buildDoubleWell = (root, state) => {
       const families = policy(rate);
       const plans = wellPlans(families, start);
       wellMoving(at, frame, families, plans, start);
-      for (const [key, { cells }] of entries(table.rows)) {
+      table.fill((key) => {
         const plan = { best: plans[plans.best], other: plans[plans.best === "stay" ? "cross" : "stay"], descent: plans.descent }[key];
-        cells[0].textContent = plan ? fixed(plan.action, 4) : "none";
-        cells[1].textContent = plan ? fixed(plan.end, 3) : "–";
-      }
+        return plan ? [fixed(plan.action, 4), fixed(plan.end, 3)] : ["none", "–"];
+      });
       return [...wellVerdict(families, plans, start, threshold), wellRollers(frame, plans)];
     },
     run: { seconds: SHARED.until, inside: (frame) => frame.panels[0] },

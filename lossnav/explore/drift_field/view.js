@@ -6,7 +6,7 @@
 /** @import { DriftLaw, Setting } from "./model.js" */
 
 import { discountDial, rootDial, traitDial } from "../controls.js";
-import { arrowhead, compact, couple, curve, draw, drawDot, drawLine, entries, fixed, ink, lastOf, panelWindow, pixels } from "../kit.js";
+import { arrowhead, compact, couple, curve, draw, drawDot, drawLine, fixed, ink, lastOf, panelWindow, pixels } from "../kit.js";
 import { explorable, inPython } from "../life.js";
 import { squareFrame } from "../plane.js";
 import { planePoint } from "../point.js";
@@ -49,7 +49,8 @@ const buildDriftField = (root, state) => {
     show(at, frame, given) {
       const law = driftLaw(given);
       fieldMoving(at, frame, given, law);
-      table.show({ end: law.rest, effective: law.effective, minimum: given.minimum });
+      const places = { end: law.rest, effective: law.effective, minimum: given.minimum };
+      table.fill((key) => (key === "alone" ? [] : [couple(places[key], (v) => fixed(v, 3))]));
       return [...fieldWords(given, law), sailors(frame, given, law)];
     },
     run: { seconds: 8, inside: (frame) => frame },
@@ -142,16 +143,12 @@ function fieldWords({ minimum, rate, decay, gamma }, law) {
 function placeTable() {
   /** @type {(fill: string) => (at: SVGElement) => SVGElement} */
   const dot = (fill) => (at) => draw(at, "circle", { cx: 10, cy: 6, r: 5, fill });
-  const { node, legend, rows } = sampleTable({
+  return sampleTable({
     end: { name: "end of the path, θ∞", sample: dot(ink("optimal")) },
     effective: { name: "effective minimum", sample: (at) => draw(at, "path", { d: diamond([10, 6], 5), fill: ink("paper"), stroke: ink("ink"), "stroke-width": 1.6 }) },
     minimum: { name: "minimum of L, θ*", sample: dot(ink("neutral")) },
     alone: { name: "drift alone", sample: lineSample(ALONE) },
   });
-  const show = (/** @type {Record<"end" | "effective" | "minimum", number[]>} */ places) => {
-    for (const [key, place] of entries(places)) rows[key].cells[0].textContent = couple(place, (v) => fixed(v, 3));
-  };
-  return { node, legend, show };
 }
 
 export default explorable("DriftField", buildDriftField, SHARED);

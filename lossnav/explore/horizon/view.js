@@ -106,11 +106,8 @@ const buildHorizon = (root, state) => {
       const result = stepResult(start, gamma, step());
       stepMoving(at, f, result);
       planeSpots(over, f.plane, result);
-      for (const [key, { cells, row }] of entries(table.rows)) {
-        cells[0].textContent = couple(key === "optimal" ? result.optimal : result.steps[key], short);
-        cells[1].textContent = key === "optimal" ? "–" : percent(result.errors[key]);
-        row.classList.toggle("ln-best", key === result.nearest);
-      }
+      const { optimal, steps, errors, nearest } = result;
+      table.fill((key) => (key === "optimal" ? [couple(optimal, short), "–"] : [couple(steps[key], short), percent(errors[key])]), nearest);
       return stepWords(result);
     },
     leave: play.leave,

@@ -25,7 +25,8 @@ const degrees = (/** @type {number} */ v) => `${fixed(v, 1)}°`;
 
 /** @type {Build<Setting>} */
 const buildMetricEllipse = (root, state) => {
-  const table = turnTable();
+  const lines = { optimal: SHARED.optimal, ...STEPS };
+  const table = lineTable(lines, ["direction", "from Newton's"], ({ dash }, key) => ({ stroke: ink(key), "stroke-dasharray": dash }));
   const turn = (/** @type {number} */ by) => state.set("angle", ((state.get("angle") + by + 270) % 180) - 90);
   const stretch = (/** @type {number} */ by) => state.set("ratio", clamp(state.get("ratio") * by, 1, WIDEST));
   /** @type {SquareFrame} */
@@ -78,7 +79,7 @@ const buildMetricEllipse = (root, state) => {
     show(at, _, given) {
       const law = metricLaw(given);
       valleyMoving(at, frame, given, law);
-      table.show(law.ways);
+      table.fill((key) => [degrees(angleBetween(law.ways[key], law.ways.newton))]);
       const end = lastOf(restTimes(law.rates));
       return [...valleyWords(given, law), [{ at: (share) => pixels(frame)(law.place(share * end)), color: ink("optimal") }]];
     },
@@ -155,16 +156,6 @@ function valleyWords({ start, gamma }, law) {
     `γ = ${fixed(gamma, 2)}: rates r = ${couple(law.rates, compact)}.`,
     `G and H ${law.commute ? "commute" : "do not commute"}; J = ${compact(law.action)}.`,
   ]];
-}
-
-/** The table of the directions, as angles from Newton's. */
-function turnTable() {
-  const lines = { optimal: SHARED.optimal, ...STEPS };
-  const { node, legend, rows } = lineTable(lines, ["direction", "from Newton's"], ({ dash }, key) => ({ stroke: ink(key), "stroke-dasharray": dash }));
-  const show = (/** @type {MetricLaw["ways"]} */ ways) => {
-    for (const [key, { cells }] of entries(rows)) cells[0].textContent = degrees(angleBetween(ways[key], ways.newton));
-  };
-  return { node, legend, show };
 }
 
 export default explorable("MetricEllipse", buildMetricEllipse, SHARED);

@@ -73,7 +73,7 @@ const buildNormalArcs = (root, state) => {
       }
       drawDot(plane, [x(SHARED.from[0]), y(SHARED.from[1])], 6, ink("ink"));
       const lengths = mapped(roads, (way) => wayLength(way));
-      for (const [name, row] of entries(table.rows)) row.cells[0].textContent = fixed(lengths[name], 3);
+      table.fill((name) => [fixed(lengths[name], 3)]);
       const [m, s] = roads.arc(given.share);
       const longer = `The straight line in (μ, σ) is ${fixed(100 * (lengths.spread / lengths.arc - 1), 1)} % longer.`;
       return [lengths.arc > 1e-9 ? longer : "The end is the start.", [

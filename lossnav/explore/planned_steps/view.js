@@ -45,7 +45,7 @@ const buildPlannedSteps = (root, state) => {
         tracks.push(overTime(steps, f, color));
         costs[name] = [-Math.log(m) / dt, sumCost(setting, m)];
       }
-      for (const [name, row] of entries(table.rows)) row.cells.forEach((cell, i) => (cell.textContent = fixed(costs[name][i], 3)));
+      table.fill((name) => costs[name].map((cost) => fixed(cost, 3)));
       const off = Math.abs(costs.planned[0] / rate - 1);
       return [`The planner's rate is ${fixed(100 * off, 1)} % off the limit's.`, [
         `Steps of Δt = ${fixed(dt, 2)} with γ = ${fixed(setting.gamma, 2)}: m = ${fixed(plannedFactor(setting), 4)}; one at a time, m = ${fixed(myopicFactor(setting), 4)}.`,

@@ -51,14 +51,13 @@ const buildPreconditioner = (root, state) => {
       const line = (name, phi, width) => {
         const points = powers.map((u) => [x(u), y(Math.log10(phi({ ...given, curvature: 10 ** u })))]);
         drawLine(inner, points, { stroke: ink(name), "stroke-dasharray": lines[name].dash, "stroke-width": width, ...curve(name, x, y) });
-        table.rows[name].cells[0].textContent = compact(phi(given));
       };
       line("optimal", preconditioner, 4);
       for (const [name, phi] of entries(limits)) line(name, phi, 1.8);
       upright(inner, x(Math.log10(given.curvature)), f.rows.phi, "ln-plumb");
       const phi = preconditioner(given);
       const off = entries(limits).map(([name, limit]) => ({ name, by: Math.abs(limit(given) / phi - 1) })).sort((a, b) => a.by - b.by)[0];
-      for (const [name, { row }] of entries(table.rows)) row.classList.toggle("ln-best", name === off.name && off.by < SHARED.near);
+      table.fill((name) => [compact(name === "optimal" ? phi : limits[name](given))], off.by < SHARED.near ? off.name : "");
       const verdict = off.by < SHARED.near ? `Here it is ${off.name === "ballistic" ? "the ballistic rule" : lines[off.name].name}, to ${fixed(100 * off.by, 1)} %.` : "Here it is between two rules.";
       const { gamma, dt } = given;
       const corners = gamma * dt < 2 ? `Corners at h = γ²/4 = ${compact(gamma ** 2 / 4)} and h = 1/Δt² = ${compact(dt ** -2)}.` : `γΔt ≥ 2: no room for the ballistic rule; one corner, at h = γ/Δt = ${compact(gamma / dt)}.`;

@@ -4,22 +4,17 @@
 /** @import { Plan, Planner, RunnerName } from "./model.js" */
 
 import { dotted, formula, fraction, inRow, math, raised, terms } from "../formula.js";
-import { entries, fixed, make, mapped } from "../kit.js";
+import { fixed, make, mapped } from "../kit.js";
 import { inked, lineTable } from "../tables.js";
 import SHARED from "./constants.json" with { type: "json" };
 import { nearRest } from "./model.js";
 
 /** The table of the four: loss now, cost of the whole path, and how many of the edge's starts reach the deep well. */
 export function raceTable() {
-  const { node, legend, rows } = lineTable(SHARED.lines, ["learner", "loss now", "cost", "deep"], inked);
+  const { node, legend, fill } = lineTable(SHARED.lines, ["learner", "loss now", "cost", "deep"], inked);
   /** @type {(losses: Record<RunnerName, number>, costs: Record<RunnerName, number>, edge: Edge) => void} */
-  const show = (losses, costs, { deep, planner, count }) => {
-    for (const [name, { cells }] of entries(rows)) {
-      cells[0].textContent = fixed(losses[name], 2);
-      cells[1].textContent = fixed(costs[name], 3);
-      cells[2].textContent = planner.even ? "–" : `${deep[name]} of ${count}`;
-    }
-  };
+  const show = (losses, costs, { deep, planner, count }) =>
+    fill((name) => [fixed(losses[name], 2), fixed(costs[name], 3), planner.even ? "–" : `${deep[name]} of ${count}`]);
   return { node, legend, show };
 }
 
