@@ -5,7 +5,7 @@
 /** @import { Track } from "../runner.js" */
 /** @import { Path, Plan, Policy, Rests } from "../wells.js" */
 
-import { slider } from "../controls.js";
+import { traitDial } from "../controls.js";
 import { arrowhead, clamp, curve, draw, drawDot, drawLine, drawPanel, fixed, ink, isWide, make, nameAcross, plainTicks, resize, samples, scale, stageWidth, ticksAcross, ticksUp, trace, upright } from "../kit.js";
 import { explorable, inPython } from "../life.js";
 import { axisPoint } from "../point.js";
@@ -33,19 +33,10 @@ const buildDoubleWell = (root, state) => {
   const rests = stationary();
   const threshold = heteroclinic();
   const table = lineTable(PATHS, ["path to", "J", "ends at"], ({ style }) => style);
-  const gamma = slider({
-    symbol: "γ",
-    name: "discount rate",
-    marks: [
-      { value: 0.1, label: "0.1" },
-      { value: threshold, label: `γₕₑₜ ${fixed(threshold, 3)}` },
-      { value: 2, label: "2" },
-      { value: 5, label: "5" },
-    ],
+  const discount = { symbol: "γ", name: "discount rate", marks: [0.1, threshold, 2, 5], text: (/** @type {number} */ g) => fixed(g, 3) };
+  const gamma = traitDial(state, "gamma", { ...discount, label: (g) => (g === threshold ? `γₕₑₜ ${fixed(g, 3)}` : String(g)) }, {
     toPosition: (g) => clamp(Math.log(g / RATES[0]) / Math.log(RATES[1] / RATES[0]), 0, 1),
     toValue: (u) => RATES[0] * (RATES[1] / RATES[0]) ** u,
-    text: (g) => fixed(g, 3),
-    onInput: (g) => state.set("gamma", g),
   });
   return simpleView(root, state, SHARED, {
     label: "stay in the shallow well or cross into the deep one",

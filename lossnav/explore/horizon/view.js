@@ -6,7 +6,7 @@
 /** @import { SquareFrame } from "../plane.js" */
 /** @import { LimitName, RegimeFrame } from "./regimes.js" */
 
-import { discountDial, handle, slider } from "../controls.js";
+import { discountDial, handle, traitDial } from "../controls.js";
 import { clamp, compact, couple, curve, drawDot, drawLine, entries, fixed, ink, mapped, pixels, resize, scale } from "../kit.js";
 import { around, dense, edges, placeLabels } from "../labels.js";
 import { explorable, inPython } from "../life.js";
@@ -59,15 +59,9 @@ const buildHorizon = (root, state) => {
   const value = (/** @type {number} */ u) => (u >= FOREVER ? null : toTime(u));
   const play = traitPlayer(root, state, "dt", { ends: [0, 1], along, value, seconds: 8 });
   const table = lineTable({ optimal: SHARED.optimal, ...LIMITS }, ["step", "Δθ", "off by"], ({ dash }, key) => ({ stroke: ink(key), "stroke-dasharray": dash }));
-  const time = slider({
-    symbol: "Δt",
-    name: "until the next look",
-    marks: [0.01, 0.1, 1, 10, 100, Infinity].map((dt) => ({ value: dt, label: dt === Infinity ? "∞" : String(dt) })),
-    toPosition: fromTime,
-    toValue: toTime,
-    text: compact,
-    onInput: setStep,
-  });
+  const look = { symbol: "Δt", name: "until the next look", marks: [0.01, 0.1, 1, 10, 100, Infinity], text: compact };
+  const label = (/** @type {number} */ dt) => (dt === Infinity ? "∞" : String(dt));
+  const time = traitDial({ ...state, set: (_, dt) => setStep(dt) }, "dt", { ...look, label }, { toPosition: fromTime, toValue: toTime });
   /** @type {StepFrame} */
   let frame;
   return simpleView(root, state, SHARED, {
