@@ -1,6 +1,12 @@
-// How far modes of SGD get in n steps: the exact recursion, stationary at its start.
+// What a step keeps of a mode, and how far modes of SGD get in n steps: the exact recursion, stationary at its start.
 
 /** @typedef {{ eta: number, beta: number }} Rates */
+
+/** What a step θₙ₊₁ = a θₙ − b θₙ₋₁ leaves of a mode in the long run: the larger root of z² = a z − b. */
+export function kept(/** @type {[number, number]} */ [a, b]) {
+  const square = (a * a) / 4 - b;
+  return square < 0 ? Math.sqrt(b) : Math.abs(a) / 2 + Math.sqrt(square);
+}
 
 /**
  * E|θ(k+n) − θ(k)|² for n = 0 … longest, of one mode of curvature h whose gradient has noise of variance 1.

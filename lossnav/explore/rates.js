@@ -11,3 +11,15 @@ export const fastRate = (gamma, curvature) => Math.sqrt((gamma * gamma) / 4 + cu
  * @type {(gamma: number, curvature: number) => number}
  */
 export const restRate = (gamma, curvature) => curvature / fastRate(gamma, curvature);
+
+/**
+ * The mean of e^{−y} from 0 to x.
+ * @type {(x: number) => number}
+ */
+export const meanDecay = (x) => (x === 0 ? 1 : -Math.expm1(-x) / x);
+
+/**
+ * The optimal displacement per unit of −gradient, (1 − e^{−rΔt})/h (Eq. 6), with nothing subtracted; Δt may be infinite.
+ * @type {(h: number, gamma: number, dt: number) => number}
+ */
+export const gain = (h, gamma, dt) => (dt === Infinity ? 1 / h : (dt / fastRate(gamma, h)) * meanDecay(restRate(gamma, h) * dt));

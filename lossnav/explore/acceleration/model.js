@@ -2,6 +2,7 @@
 // leaves of a mode, and the loss over the steps.
 
 import { mapped, samples } from "../kit.js";
+import { kept } from "../modes.js";
 import SHARED from "./constants.json" with { type: "json" };
 
 /** @typedef {{ kappa: number, guess: number, curvature: number }} Setting */
@@ -26,12 +27,6 @@ export function recursions({ kappa, guess }) {
     ballistic: (h) => [1 - (2 * root * Math.sqrt(h)) / ((root + 1) * guess), 0],
     newton: () => [1 - 1 / guess, 0],
   };
-}
-
-/** What a step leaves in the long run: the larger root of z² = a z − b. */
-export function kept(/** @type {[number, number]} */ [a, b]) {
-  const square = (a * a) / 4 - b;
-  return square < 0 ? Math.sqrt(b) : Math.abs(a) / 2 + Math.sqrt(square);
 }
 
 /**

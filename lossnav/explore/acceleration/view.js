@@ -10,12 +10,13 @@ import { chartFrame, timeAxis, valueAxis } from "../chart.js";
 import { logDial } from "../controls.js";
 import { clamp, compact, curve, drawLine, entries, fixed, ink, mapped, nameAcross, panelWindow, plainTicks, samples, scale, ticksAcross, upright } from "../kit.js";
 import { explorable, inPython } from "../life.js";
+import { kept } from "../modes.js";
 import { axisPoint } from "../point.js";
 import { overTime } from "../runner.js";
 import { simpleView } from "../simple.js";
 import { inked, lineTable } from "../tables.js";
 import SHARED from "./constants.json" with { type: "json" };
-import { kept, race } from "./model.js";
+import { race } from "./model.js";
 
 const FLOOR = Math.log10(SHARED.edge);
 

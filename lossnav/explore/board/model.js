@@ -1,6 +1,7 @@
 // One coordinate of a rule that a corner of the switches makes: its gains, its averages, its step (M2–M4), η = k = c = 1.
 
 import { coin } from "../coins.js";
+import { meanDecay } from "../rates.js";
 import SHARED from "./constants.json" with { type: "json" };
 
 /** @typedef {{ horizon: string, metric: string, drift: string, belief: string, curvature: string, time: string }} Corner */
@@ -22,12 +23,6 @@ const assumedAt = (at) => ({
   fading: at.belief === "fading" ? NUMBERS.alpha : 0,
   beta: at.belief === "exact" ? 0 : NUMBERS.beta,
 });
-
-/**
- * The mean of e^{−y} from 0 to y.
- * @type {(y: number) => number}
- */
-const meanDecay = (y) => (y === 0 ? 1 : -Math.expm1(-y) / y);
 
 /**
  * Where θ moves in a time Δt, with `exact` along the flow: NaN where there is no plan.

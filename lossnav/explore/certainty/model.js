@@ -1,14 +1,14 @@
 // One weight of a myopic learner (Eq. 148) with v(0) = 1 and η = k = γ = 1: its variance, and what is left of its way.
 
 import { linesOver } from "../kit.js";
+import { meanDecay } from "../rates.js";
 import SHARED from "./constants.json" with { type: "json" };
 
 /** @typedef {{ curvature: number, entropy: number, now: number }} Setting */
 
 /** The precision 1/v, an average of curvature that forgets at the rate of the entropy. */
 export function precisionAt(/** @type {number} */ t, /** @type {number} */ curvature, /** @type {number} */ entropy) {
-  const seen = entropy * t < 1e-12 ? t : -Math.expm1(-entropy * t) / entropy;
-  return Math.exp(-entropy * t) + curvature * seen;
+  return Math.exp(-entropy * t) + curvature * t * meanDecay(entropy * t);
 }
 
 /** (μ − μ*)/(μ₀ − μ*). */

@@ -1,6 +1,7 @@
 // A step of one mode with ηk = h = 1, over Newton's: the exponential of the whole flow, and its first order.
 
 import { linesOver } from "../kit.js";
+import { meanDecay } from "../rates.js";
 import SHARED from "./constants.json" with { type: "json" };
 
 /** @typedef {{ gamma: number, fading: number, dt: number }} Setting */
@@ -14,9 +15,8 @@ export const eulerStep = (/** @type {Setting} */ { gamma, fading, dt }) => dt / 
 /** The first entry of the exponential (M3): a gradient that fades pulls a mode that relaxes. */
 export function exactStep(/** @type {Setting} */ { gamma, fading, dt }) {
   const fast = forecastRate(gamma);
-  const [r, gap] = [1 / fast, Math.abs(1 / fast - fading) * dt];
-  const mean = gap < 1e-12 ? 1 : -Math.expm1(-gap) / gap;
-  return (dt * Math.exp(-Math.min(r, fading) * dt) * mean) / (fast + fading);
+  const mean = meanDecay(Math.abs(1 / fast - fading) * dt);
+  return (dt * Math.exp(-Math.min(1 / fast, fading) * dt) * mean) / (fast + fading);
 }
 
 /** Where the minimum of the believed loss is by then. */

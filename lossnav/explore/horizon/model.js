@@ -1,23 +1,10 @@
 // The closed form of the optimal step on a quadratic, one eigendirection at a time; η = k = 1.
 
-import { fastRate, restRate } from "../rates.js";
+import { gain, restRate } from "../rates.js";
 import SHARED from "./constants.json" with { type: "json" };
 
 export const BOWL = SHARED.curvatures; // of Fig. 2c, d; the minimum is the origin
 export const TOLERANCE = 0.1; // how close a limit must be to count as holding
-
-/**
- * The optimal displacement per unit of −gradient, (1 − e^{−rΔt})/h (Eq. 6); Δt may be infinite.
- * @param {number} h
- * @param {number} gamma
- * @param {number} dt
- */
-export function gain(h, gamma, dt) {
-  if (dt === Infinity) return 1 / h;
-  const x = restRate(gamma, h) * dt;
-  const shape = x === 0 ? 1 : -Math.expm1(-x) / x;
-  return (dt / fastRate(gamma, h)) * shape;
-}
 
 /**
  * The displacement of Eq. 6 from gradient components g in eigendirections of curvature h.

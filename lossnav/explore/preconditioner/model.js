@@ -1,15 +1,11 @@
 // By what the optimal update multiplies the gradient along a direction of curvature h, η = k = 1, and its three limits.
 
-import { fastRate } from "../rates.js";
+import { gain } from "../rates.js";
 
 /** @typedef {{ gamma: number, dt: number, curvature: number }} Setting */
 
-/** φ(h) = (1 − e^{−rΔt})/h (Eq. 6), with nothing subtracted. */
-export function preconditioner(/** @type {Setting} */ { gamma, dt, curvature }) {
-  const over = fastRate(gamma, curvature);
-  const x = (curvature / over) * dt;
-  return (dt / over) * (x < 1e-12 ? 1 : -Math.expm1(-x) / x);
-}
+/** φ(h). */
+export const preconditioner = (/** @type {Setting} */ { gamma, dt, curvature }) => gain(curvature, gamma, dt);
 
 /** Eqs. 86, 87 and 83. */
 export const limits = {

@@ -5,6 +5,7 @@
 
 /** @import { Orbit, Well } from "../wells.js" */
 
+import { mapped } from "../kit.js";
 import { restRate } from "../rates.js";
 import { pathFrom, placeAt, wellBend, wellFloor, wellHeteroclinic, wellLoss, wellOrbit, wellSlope } from "../wells.js";
 import SHARED from "./constants.json" with { type: "json" };
@@ -134,15 +135,14 @@ const atStart = (x, y) => ({ x, y, u: 0, v: 0, s: 0, t: 0, n: 0 });
  * @type {(well: Well, start: number[]) => Omit<Tracks, "planner">}
  */
 export function stepRules(well, [x, y]) {
-  const track = (/** @type {keyof typeof RULES} */ name) => {
+  return mapped(RULES, (move) => {
     const [runner, places] = [atStart(x, y), [[x, y]]];
     for (let n = 0; n < STEPS; n++) {
-      RULES[name](runner, wellSlope(well, runner.x), 2 * ACROSS * runner.y);
+      move(runner, wellSlope(well, runner.x), 2 * ACROSS * runner.y);
       places.push([runner.x, runner.y]);
     }
     return places;
-  };
-  return { descent: track("descent"), heavy: track("heavy"), adam: track("adam") };
+  });
 }
 
 /**
@@ -168,15 +168,14 @@ export function trackAction(gamma, well, track) {
  */
 export function deepEnds({ well, deepest }, starts) {
   const [from, to] = deepest.ends;
-  const count = (/** @type {keyof typeof RULES} */ name) => {
+  return mapped(RULES, (move) => {
     const ends = shared(starts, (x) => {
       const runner = atStart(x, 0);
-      for (let n = 0; n < STEPS; n++) RULES[name](runner, wellSlope(well, runner.x), 0);
+      for (let n = 0; n < STEPS; n++) move(runner, wellSlope(well, runner.x), 0);
       return runner.x;
     });
     return ends.filter((x) => x >= from && x < to).length;
-  };
-  return { descent: count("descent"), heavy: count("heavy"), adam: count("adam") };
+  });
 }
 
 /**

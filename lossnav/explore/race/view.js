@@ -12,6 +12,7 @@ import { buttonRow, linearDial, traitDial } from "../controls.js";
 import { clamp, compact, curve, drawDot, drawLine, drawPanel, entries, figure, fixed, ink, isWide, layer, make, mapped, panelWindow, pixels, plainTicks, readout, resize, samples, scaffold, scale, stageWidth, upright } from "../kit.js";
 import { explorable, inPython } from "../life.js";
 import { axisPoint, planePoint } from "../point.js";
+import { between } from "../runner.js";
 import { inked } from "../tables.js";
 import SHARED from "./constants.json" with { type: "json" };
 import { digger, landFan, landGround, landSection, wayOf } from "./land.js";
@@ -145,7 +146,7 @@ const buildRace = (root, state) => {
       }
       moving.replaceChildren();
       passing.replaceChildren();
-      const at = mapped(race.tracks, (track) => trackAt(track, now));
+      const at = mapped(race.tracks, (track) => between(track, now / SHARED.race.step));
       raceNow([moving, passing], frame, { t, y: loss }, planner, race.tracks, at, now);
       putStart(frame);
       putCursor(t, frame.losses.bottom - 6, { now: now.toFixed(2), low: 0, high: UNTIL, text: `time ${fixed(now, 2)}` });
@@ -191,16 +192,6 @@ function raceOf(planner, gamma, start) {
   const { well } = planner;
   const losses = mapped(tracks, (track) => track.map((place) => raceLoss(well, place)));
   return { start, tracks, losses, plan, costs: { ...mapped(tracks, (track) => trackAction(gamma, well, track)), planner: action }, drawn: false };
-}
-
-/**
- * A track between two of its steps.
- * @type {(track: number[][], now: number) => number[]}
- */
-function trackAt(track, now) {
-  const at = Math.min(now / SHARED.race.step, track.length - 1);
-  const i = Math.min(Math.floor(at), track.length - 2);
-  return track[i].map((v, axis) => v + (at - i) * (track[i + 1][axis] - v));
 }
 
 /**
