@@ -3,7 +3,7 @@
 /** @import { Figure } from "./kit.js" */
 /** @import { State } from "./life.js" */
 
-import { clamp, draw, fixed, lastOf, make, setAll } from "./kit.js";
+import { clamp, degrees, draw, fixed, lastOf, make, setAll } from "./kit.js";
 
 /**
  * @typedef {object} Slider
@@ -83,6 +83,12 @@ export function linearDial(state, trait, dial, steps) {
   const [low, high] = [dial.marks[0], lastOf(dial.marks)];
   return traitDial(state, trait, dial, { toPosition: (v) => (v - low) / (high - low), toValue: (u) => low + (high - low) * u, steps });
 }
+
+/**
+ * The same for an angle in degrees.
+ * @type {(state: State<any>, trait: string, dial: Dial, steps: number) => ReturnType<typeof slider>}
+ */
+export const angleDial = (state, trait, dial, steps) => linearDial(state, trait, { ...dial, text: degrees, label: (v) => `${fixed(v, 0)}°` }, steps);
 
 /**
  * Finer towards 0, where its range begins.

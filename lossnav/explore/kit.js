@@ -92,6 +92,9 @@ export function compact(value) {
   return fixed(value, clamp(2 - Math.floor(Math.log10(size)), 0, 4));
 }
 
+/** An angle in degrees. */
+export const degrees = (/** @type {number} */ value) => `${fixed(value, 1)}°`;
+
 /**
  * Two numbers in brackets.
  * @type {(values: number[], spell: (value: number) => string) => string}

@@ -5,7 +5,7 @@
 /** @import { Setting } from "./model.js" */
 
 import { buttonRow, discountDial, linearDial } from "../controls.js";
-import { curve, draw, drawLine, fixed, ink, panelWindow, pixels } from "../kit.js";
+import { curve, degrees, draw, drawLine, fixed, ink, panelWindow, pixels } from "../kit.js";
 import { explorable, inPython } from "../life.js";
 import { squareFrame } from "../plane.js";
 import { planePoint } from "../point.js";
@@ -26,7 +26,7 @@ const buildBallDecides = (root, state) => {
     label: "steepest descent under a limit of speed, and the best path",
     hint: "Turn the bowl along the axes: under ℓ₁ and ℓ∞ steepest descent is then the best path. Or leave it turned, and raise γ.",
     dials: {
-      angle: linearDial(state, "angle", { symbol: "α", name: "angle of the bowl", marks: traits.angle.range, text: (v) => `${fixed(v, 1)}°` }, 180),
+      angle: linearDial(state, "angle", { symbol: "α", name: "angle of the bowl", marks: traits.angle.range, text: degrees }, 180),
       gamma: discountDial(state, traits.gamma.range),
     },
     more: [choice.node],
@@ -47,7 +47,7 @@ const buildBallDecides = (root, state) => {
       const share = fixed(100 * excess, 1);
       const verdict = share === "0.0" ? "Steepest descent costs what the best path costs." : `Steepest descent costs ${share} % too much.`;
       return [verdict, [
-        `α = ${fixed(given.angle, 1)}°, γ = ${fixed(given.gamma, 2)}.`,
+        `α = ${degrees(given.angle)}, γ = ${fixed(given.gamma, 2)}.`,
         `Ball: a ${SHARED.shapes[given.norm]} (${names[given.norm]}).`,
         `Excess: ${share} %.`,
       ], tracks];

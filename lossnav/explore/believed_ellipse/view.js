@@ -3,8 +3,8 @@
 /** @import { Build } from "../life.js" */
 /** @import { Setting, Spread } from "./model.js" */
 
-import { discountDial, linearDial } from "../controls.js";
-import { compact, curve, draw, drawLine, entries, fixed, ink, lastOf, panelWindow, pixels, samples, trace } from "../kit.js";
+import { angleDial, discountDial, linearDial } from "../controls.js";
+import { compact, curve, degrees, draw, drawLine, entries, fixed, ink, lastOf, panelWindow, pixels, samples, trace } from "../kit.js";
 import { explorable, inPython } from "../life.js";
 import { angleBetween } from "../pairs.js";
 import { drawArrow, squareFrame } from "../plane.js";
@@ -15,8 +15,6 @@ import SHARED from "./constants.json" with { type: "json" };
 import { believed, exponent, rowSpreads, spectrum, steps } from "./model.js";
 
 const { beliefs: BELIEFS, traits: TRAITS } = SHARED;
-const degrees = (/** @type {number} */ v) => `${fixed(v, 1)}°`;
-const round = (/** @type {number} */ v) => `${fixed(v, 0)}°`;
 
 /** @type {Build<Setting>} */
 const buildBelievedEllipse = (root, state) => {
@@ -26,8 +24,8 @@ const buildBelievedEllipse = (root, state) => {
     label: "five beliefs about the second moment of gradients, and five steps",
     hint: "Drag the gradient, and turn the ellipse. Then turn the other row's, which two of the beliefs mix in; then raise γ.",
     dials: {
-      angle: linearDial(state, "angle", { symbol: "α", name: "ellipse's angle", marks: TRAITS.angle.range, text: degrees, label: round }, 360),
-      turn: linearDial(state, "turn", { symbol: "δ", name: "other row's turn", marks: TRAITS.turn.range, text: degrees, label: round }, 120),
+      angle: angleDial(state, "angle", { symbol: "α", name: "ellipse's angle", marks: TRAITS.angle.range }, 360),
+      turn: angleDial(state, "turn", { symbol: "δ", name: "other row's turn", marks: TRAITS.turn.range }, 120),
       ratio: linearDial(state, "ratio", { symbol: "ρ", name: "other row's ratio", marks: TRAITS.ratio.range }, 200),
       gamma: discountDial(state, TRAITS.gamma.range),
     },

@@ -5,8 +5,8 @@
 /** @import { SquareFrame } from "../plane.js" */
 /** @import { MetricLaw, Setting } from "./model.js" */
 
-import { discountDial, handle, linearDial, logDial } from "../controls.js";
-import { clamp, compact, couple, curve, draw, drawLine, entries, fixed, ink, lastOf, panelWindow, pixels } from "../kit.js";
+import { angleDial, discountDial, handle, logDial } from "../controls.js";
+import { clamp, compact, couple, curve, degrees, draw, drawLine, entries, fixed, ink, lastOf, panelWindow, pixels } from "../kit.js";
 import { around, dense, edges, placeLabels } from "../labels.js";
 import { explorable, inPython } from "../life.js";
 import { angleBetween, radians } from "../pairs.js";
@@ -21,8 +21,6 @@ const { edge: EDGE, size: SIZE, steps: STEPS } = SHARED; // the drawn ellipse is
 const WIDEST = lastOf(SHARED.traits.ratio.range);
 const AGREE = 1; // degrees
 
-const degrees = (/** @type {number} */ v) => `${fixed(v, 1)}°`;
-
 /** @type {Build<Setting>} */
 const buildMetricEllipse = (root, state) => {
   const lines = { optimal: SHARED.optimal, ...STEPS };
@@ -35,13 +33,7 @@ const buildMetricEllipse = (root, state) => {
     label: "how a metric turns the step",
     hint: "Turn the ellipse: at which angle do all directions agree? Drag its end, or the start; then send γ to 0.",
     dials: {
-      angle: linearDial(state, "angle", {
-        symbol: "α",
-        name: "angle of the cheap direction",
-        marks: SHARED.traits.angle.range,
-        text: degrees,
-        label: (v) => `${fixed(v, 0)}°`,
-      }, 360),
+      angle: angleDial(state, "angle", { symbol: "α", name: "angle of the cheap direction", marks: SHARED.traits.angle.range }, 360),
       ratio: logDial(state, "ratio", { symbol: "ρ", name: "axis ratio of the ellipse", marks: SHARED.traits.ratio.range }),
       gamma: discountDial(state, SHARED.traits.gamma.range),
     },

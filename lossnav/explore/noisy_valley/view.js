@@ -5,8 +5,8 @@
 /** @import { Track } from "../runner.js" */
 /** @import { Setting } from "./model.js" */
 
-import { linearDial, logDial } from "../controls.js";
-import { couple, curve, drawLine, entries, fixed, ink, panelWindow, pixels } from "../kit.js";
+import { angleDial, logDial } from "../controls.js";
+import { couple, curve, degrees, drawLine, entries, fixed, ink, panelWindow, pixels } from "../kit.js";
 import { explorable, inPython } from "../life.js";
 import { drawArrow, squareFrame } from "../plane.js";
 import { planePoint } from "../point.js";
@@ -17,7 +17,6 @@ import { VALLEY, carriedBy, level, longAxis, parts, split } from "./model.js";
 
 /** @typedef {Setting & { start: number[] }} Traits */
 
-const degrees = (/** @type {number} */ v) => `${fixed(v, 1)}°`;
 
 /** @type {Build<Traits>} */
 const buildNoisyValley = (root, state) => {
@@ -26,13 +25,7 @@ const buildNoisyValley = (root, state) => {
     label: "a valley with noise that has a direction",
     hint: "Turn the noise along the valley, at 45°: the current stops. Drag the point.",
     dials: {
-      angle: linearDial(state, "angle", {
-        symbol: "α",
-        name: "angle of the strong noise",
-        marks: SHARED.traits.angle.range,
-        text: degrees,
-        label: (v) => `${fixed(v, 0)}°`,
-      }, 360),
+      angle: angleDial(state, "angle", { symbol: "α", name: "angle of the strong noise", marks: SHARED.traits.angle.range }, 360),
       ratio: logDial(state, "ratio", { symbol: "r", name: "strong over weak noise", marks: SHARED.traits.ratio.range }),
     },
     legend: [table.legend],
