@@ -18,7 +18,7 @@ import { clamp, degrees, draw, fixed, lastOf, make, setAll } from "./kit.js";
  * @property {string} [part] by which the text around it speaks of it
  */
 
-/** @typedef {{ symbol: string, name: string, marks: number[], text?: (value: number) => string, label?: (value: number) => string, whole?: boolean }} Dial */
+/** @typedef {{ symbol: string, name: string, marks: number[], digits?: number, text?: (value: number) => string, label?: (value: number) => string, whole?: boolean }} Dial */
 
 /**
  * A native range input with its label, live value and marks under the track.
@@ -70,7 +70,7 @@ export function slider({ symbol, name, marks, toPosition, toValue, text, onInput
  * @param {Dial} dial
  * @param {{ toPosition: (value: number) => number, toValue: (position: number) => number, steps?: number }} map
  */
-export function traitDial(state, trait, { symbol, name, marks, text = (v) => fixed(v, 2), label = String }, map) {
+export function traitDial(state, trait, { symbol, name, marks, digits = 2, text = (v) => fixed(v, digits), label = String }, map) {
   const labelled = marks.map((value) => ({ value, label: label(value) }));
   return slider({ symbol, name, marks: labelled, text, onInput: (v) => state.set(trait, v), part: trait, ...map });
 }

@@ -5,7 +5,7 @@
 /** @import { slider } from "./controls.js" */
 
 import { handle, traitDial } from "./controls.js";
-import { clamp, fixed, ink, lastOf } from "./kit.js";
+import { clamp, ink, lastOf } from "./kit.js";
 import { traitPlayer } from "./runner.js";
 
 /**
@@ -15,7 +15,7 @@ import { traitPlayer } from "./runner.js";
 export function momentumDial(state, marks) {
   const [low, high] = [marks[0], lastOf(marks)];
   const [short, long] = [low, high].map((v) => Math.log(1 - v));
-  return traitDial(state, "beta", { symbol: "β", name: "momentum", marks, text: (v) => fixed(v, 3) }, {
+  return traitDial(state, "beta", { symbol: "β", name: "momentum", marks, digits: 3 }, {
     toPosition: (v) => (Math.log(1 - v) - short) / (long - short),
     toValue: (u) => clamp(1 - Math.exp(short + (long - short) * u), low, high),
   });

@@ -32,12 +32,11 @@ const LINES = mapped(SHARED.lines, inked);
 /** @type {Build<Setting & Source>} */
 const buildBeliefFilter = (root, state) => {
   const { traits } = SHARED;
-  const finely = (/** @type {number} */ v) => fixed(v, 3);
   const dials = {
     gamma: discountDial(state, traits.gamma.range),
     decay: rootDial(state, "decay", { symbol: "α", name: "believed decay", marks: traits.decay.range }),
-    diffusion: logDial(state, "diffusion", { symbol: "σ", name: "believed wandering", marks: traits.diffusion.range, text: finely }),
-    noise: logDial(state, "noise", { symbol: "s", name: "believed noise", marks: traits.noise.range, text: finely }),
+    diffusion: logDial(state, "diffusion", { symbol: "σ", name: "believed wandering", marks: traits.diffusion.range, digits: 3 }),
+    noise: logDial(state, "noise", { symbol: "s", name: "believed noise", marks: traits.noise.range, digits: 3 }),
   };
   const [stage, says, table] = [figure(), readout(), lineTable(SHARED.lines, ["line", "now", "error"], inked)];
   const at = () => state.get("now");

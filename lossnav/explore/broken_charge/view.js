@@ -24,14 +24,13 @@ import { chargeLaw, pairWalk } from "./model.js";
 /** @type {Build<Setting>} */
 const buildBrokenCharge = (root, state) => {
   const { traits, lines, edge, hold, high } = SHARED;
-  const finely = (/** @type {number} */ v) => fixed(v, 4);
   return simpleView(root, state, SHARED, {
     label: "what a loss cannot change of two weights, and what changes it",
     hint: "Drag the start. Then break the law, one part at a time: η up, λ up, and noise.",
     dials: {
-      eta: logDial(state, "eta", { symbol: "η", name: "learning rate", marks: traits.eta.range, text: finely }),
+      eta: logDial(state, "eta", { symbol: "η", name: "learning rate", marks: traits.eta.range, digits: 4 }),
       beta: momentumDial(state, traits.beta.range),
-      decay: rootDial(state, "decay", { symbol: "λ", name: "weight decay", marks: traits.decay.range, text: finely }),
+      decay: rootDial(state, "decay", { symbol: "λ", name: "weight decay", marks: traits.decay.range, digits: 4 }),
       noise: linearDial(state, "noise", { symbol: "ν", name: "noise of the target", marks: traits.noise.range }, 100),
     },
     legend: [lineTable(lines, [], inked).legend],

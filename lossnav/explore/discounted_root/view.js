@@ -21,7 +21,7 @@ function rootWords({ epsilon, size }) {
 
 export default explorable("DiscountedRoot", ...curvesView(SHARED, {
   dials: (state) => ({
-    epsilon: logDial(state, "epsilon", { symbol: "ε", name: "half the discount rate", marks: SHARED.traits.epsilon.range, text: (v) => fixed(v, 3) }),
+    epsilon: logDial(state, "epsilon", { symbol: "ε", name: "half the discount rate", marks: SHARED.traits.epsilon.range, digits: 3 }),
   }),
   curves,
   words: rootWords,

@@ -22,7 +22,7 @@ function stepsWords({ digits, kappa }) {
 
 export default explorable("KappaSteps", ...curvesView(SHARED, {
   dials: (state) => ({
-    digits: linearDial(state, "digits", { symbol: "d", name: "digits of the loss", marks: SHARED.traits.digits.range, text: (v) => fixed(v, 1) }, 110),
+    digits: linearDial(state, "digits", { symbol: "d", name: "digits of the loss", marks: SHARED.traits.digits.range, digits: 1 }, 110),
   }),
   curves,
   words: stepsWords,

@@ -24,7 +24,7 @@ function lookWords(given) {
 export default explorable("LookBill", ...curvesView(SHARED, {
   dials: (state) => ({
     gamma: discountDial(state, SHARED.traits.gamma.range),
-    price: logDial(state, "price", { symbol: "c₀", name: "price of a look", marks: SHARED.traits.price.range, text: (v) => fixed(v, 3) }),
+    price: logDial(state, "price", { symbol: "c₀", name: "price of a look", marks: SHARED.traits.price.range, digits: 3 }),
     eta: logDial(state, "eta", { symbol: "η", name: "how cheap speed is", marks: SHARED.traits.eta.range }),
   }),
   curves,

@@ -29,8 +29,8 @@ const buildMovingNetwork = (root, state) => {
     label: "how far a trained network gets in n steps, predicted and recorded",
     hint: "Drag n along the line and read the exponent there. Then heat the network, with any of the three: where does the line leave the dots?",
     dials: {
-      eta: logDial(state, "eta", { symbol: "η", name: "learning rate", marks: SHARED.traits.eta.range, text: (v) => fixed(v, 4) }),
-      batch: logDial(state, "batch", { symbol: "S", name: "batch size", marks: SHARED.traits.batch.range, text: (v) => fixed(v, 0), whole: true }),
+      eta: logDial(state, "eta", { symbol: "η", name: "learning rate", marks: SHARED.traits.eta.range, digits: 4 }),
+      batch: logDial(state, "batch", { symbol: "S", name: "batch size", marks: SHARED.traits.batch.range, digits: 0, whole: true }),
       beta: momentumDial(state, SHARED.traits.beta.range),
     },
     legend: [table.legend],

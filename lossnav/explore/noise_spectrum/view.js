@@ -33,7 +33,7 @@ const buildNoiseSpectrum = (root, state) => {
     hint: "Drag n to the right: steep directions stop counting first. Then take a power law: there, c settles.",
     dials: {
       slope: linearDial(bent, "slope", { symbol: "s", name: "bars grow like ρˢ", marks: SHARED.traits.slope.range }, 100),
-      eta: logDial(state, "eta", { symbol: "η", name: "learning rate", marks: SHARED.traits.eta.range, text: (v) => fixed(v, 4) }),
+      eta: logDial(state, "eta", { symbol: "η", name: "learning rate", marks: SHARED.traits.eta.range, digits: 4 }),
       beta: momentumDial(state, SHARED.traits.beta.range),
     },
     control: [steps.node],

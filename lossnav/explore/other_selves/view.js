@@ -25,7 +25,7 @@ export default explorable("OtherSelves", ...curvesView(SHARED, {
   dials: (state) => ({
     beta: linearDial(state, "beta", { symbol: "β", name: "weight of all that is later", marks: SHARED.traits.beta.range }, 95),
     delta: linearDial(state, "delta", { symbol: "δ", name: "discount of a step", marks: SHARED.traits.delta.range }, 38),
-    curvature: logDial(state, "curvature", { symbol: "h/e", name: "curvature", marks: SHARED.traits.curvature.range, text: (v) => fixed(v, 3) }),
+    curvature: logDial(state, "curvature", { symbol: "h/e", name: "curvature", marks: SHARED.traits.curvature.range, digits: 3 }),
   }),
   curves,
   words: selvesWords,

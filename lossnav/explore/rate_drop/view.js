@@ -23,7 +23,7 @@ function dropWords(given) {
 export default explorable("RateDrop", ...curvesView(SHARED, {
   dials: (state) => ({
     drop: logDial(state, "drop", { symbol: "F", name: "the rate drops by", marks: SHARED.traits.drop.range }),
-    memory: logDial(state, "memory", { symbol: "μ/4kη", name: "memory, in steps", marks: SHARED.traits.memory.range, text: (v) => fixed(v, 0) }),
+    memory: logDial(state, "memory", { symbol: "μ/4kη", name: "memory, in steps", marks: SHARED.traits.memory.range, digits: 0 }),
   }),
   curves,
   words: dropWords,

@@ -24,14 +24,13 @@ const LAW = { stroke: ink("ink"), "stroke-width": 1.6, "stroke-dasharray": "5 4"
 /** @type {Build<Setting>} */
 const buildScaleCone = (root, state) => {
   const { traits, edge } = SHARED;
-  const finely = (/** @type {number} */ v) => fixed(v, 4);
   return simpleView(root, state, SHARED, {
     label: "gradient descent on a loss of the direction alone",
     hint: "Whatever you move, the walk finds its circle, and the angle per step its law. Move ν to see which radius momentum gives.",
     dials: {
-      eta: logDial(state, "eta", { symbol: "η", name: "learning rate", marks: traits.eta.range, text: (v) => fixed(v, 3) }),
+      eta: logDial(state, "eta", { symbol: "η", name: "learning rate", marks: traits.eta.range, digits: 3 }),
       beta: momentumDial(state, traits.beta.range),
-      decay: logDial(state, "decay", { symbol: "λ", name: "weight decay", marks: traits.decay.range, text: finely }),
+      decay: logDial(state, "decay", { symbol: "λ", name: "weight decay", marks: traits.decay.range, digits: 4 }),
       noise: linearDial(state, "noise", { symbol: "ν", name: "share of noise in the pull", marks: traits.noise.range }, 100),
       start: logDial(state, "start", { symbol: "r₀/r∗", name: "start", marks: traits.start.range }),
     },

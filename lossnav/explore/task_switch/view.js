@@ -106,13 +106,7 @@ const buildTaskSwitch = (root, state) => {
     onKey: ([dx, dy], big) => setCurvature(state.get("curvature") * (big ? 1.4 : 1.05) ** (dx + dy)),
     onEnd: (side) => setCurvature(SHARP[side < 0 ? 0 : 1]),
   });
-  const cursor = handle(stage, {
-    label: "running time",
-    color: ink("ink"),
-    onDrag: (px) => goTo(first + ((px - frame.left) / (frame.right - frame.left)) * SPAN),
-    onKey: ([dx, dy], big) => goTo(state.get("now") + (dx + dy) * (big ? 1 : 0.1)),
-    onEnd: (side) => goTo(side < 0 ? last() : last() + LONGEST),
-  });
+  const putCursor = axisPoint(stage, { label: "running time", ends: [-Infinity, Infinity], steps: [0.1, 1], read: () => state.get("now"), go: goTo });
 
   /** @type {SwitchFrame} */
   let frame;
@@ -137,7 +131,7 @@ const buildTaskSwitch = (root, state) => {
       const { variance } = frame.rows;
       upright(moving, x(given.now), { top: variance.top, bottom: frame.bottom }, "ln-plumb");
       const moment = { now: given.now.toFixed(2), low: last(), high: last() + LONGEST, text: `time ${fixed(given.now, 1)}` };
-      cursor.place(x(given.now), variance.bottom + 17, moment);
+      putCursor(x, variance.bottom + 17, moment);
       bowls.replaceChildren();
       switchBowls(bowls, frame.bowl, given, story);
       const [a, h] = [given.minimum, given.curvature];

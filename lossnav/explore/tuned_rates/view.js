@@ -31,9 +31,7 @@ function ratesWords(given) {
 
 export default explorable("TunedRates", ...curvesView(SHARED, {
   dials: (state) => ({
-    tries: linearDial(state, "tries", {
-      symbol: "n", name: "half decades tried to either side", marks: SHARED.traits.tries.range, text: (v) => fixed(v, 0),
-    }, 3),
+    tries: linearDial(state, "tries", { symbol: "n", name: "half decades tried to either side", marks: SHARED.traits.tries.range, digits: 0 }, 3),
   }),
   curves,
   words: ratesWords,

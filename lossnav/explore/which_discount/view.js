@@ -24,7 +24,7 @@ function discountWords(given) {
 export default explorable("WhichDiscount", ...curvesView(SHARED, {
   dials: (state) => ({
     power: linearDial(state, "power", { symbol: "p", name: "your rule, rates hᵖ", marks: SHARED.traits.power.range }, 100),
-    kappa: logDial(state, "kappa", { symbol: "κ", name: "condition number", marks: SHARED.traits.kappa.range, text: (v) => fixed(v, 1) }),
+    kappa: logDial(state, "kappa", { symbol: "κ", name: "condition number", marks: SHARED.traits.kappa.range, digits: 1 }),
   }),
   curves,
   words: discountWords,
