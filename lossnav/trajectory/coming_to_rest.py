@@ -390,7 +390,7 @@ class ToRests:
                     given_up or near <= 0.5 * arrived or _arrives(coarse, probe, place, arrived)
                 ):  # a coarse grid's error
                     return _Probe(coarse, probe)
-            elif near <= 500 * arrived or given_up or elsewhere:
+            elif near <= 500 * arrived or given_up or elsewhere or self._faded(coarse, probe):
                 # A path that only arrives because the grid ends, however long the grid, follows no extremal.
                 return _Probe(coarse, probe, *_none_at(place))
             # Not there yet: twice the time, from the path with a wait in it, or anew from the law.
@@ -401,6 +401,13 @@ class ToRests:
             start = _waiting(old, probe, coarse.times) if waits else end.follow(self.theta0, coarse.times)
             probe = self._from(start, coarse)
             lengthened = True
+
+    def _faded(self, problem: Transcription, probe: newton.Minimum) -> bool:
+        """Return whether a path got lost where the discount leaves nothing to pay: in more time still more of it would.
+
+        The scheme that asks for the loss halfway, too, is made for such discounts, and may succeed on a longer mesh.
+        """
+        return not (probe.converged or problem.halfway) and self.objective.gamma * problem.horizon > FADED
 
     def _onto_saddle(self, saddle: LocalValue) -> Trajectory:
         """Solve for the extremal that comes to rest at a saddle: only starts on its stable manifold have one."""

@@ -142,3 +142,17 @@ def test_which_of_several_rests_a_path_would_get_to_may_be_forgotten_and_its_cos
     assert path.action == pytest.approx(dated.action, rel=1e-9)
     t = np.linspace(0, 1, 9)
     np.testing.assert_allclose(path(t), dated(t), atol=1e-6)
+
+
+def test_a_path_that_a_strong_discount_forgets_is_not_followed_to_the_end_of_time():
+    """Newton's method got lost where nothing is left to pay, on ever longer meshes, for minutes."""
+
+    def swirl(x):
+        return 2 * np.stack([-x[..., 1], x[..., 0]], axis=-1) / (1 + (x**2).sum(-1, keepdims=True))
+
+    bowl = ln.losses.Quadratic(np.eye(2), minimum=[0.2, 0.0])
+    objective = ln.Objective(eta=0.1, gamma=10.0, drift=ln.drifts.Function(swirl))
+    path = ln.solve(objective, bowl, [-1.7, 0.8], max_seconds=30)
+    other = ln.solve(replace(objective, horizon=4.0), bowl, [-1.7, 0.8], method="bvp")
+    assert path.action == pytest.approx(other.action, rel=1e-7)
+    np.testing.assert_allclose(path([0.1, 0.5]), other([0.1, 0.5]), atol=1e-6)
