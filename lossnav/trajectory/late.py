@@ -97,7 +97,7 @@ def path(
     if not (budget.spent() or change <= abs(costs[0]) + abs(costs[1]) / 2):
         raise NoMinimiser(UNBOUNDED)
     (place, height), error = _bottom(objective, loss.at(math.inf), rests, late.asymptote), change + late.error
-    known = error <= max(10 * settings.rtol, 1e-12) * max(abs(costs[1]), 1e-300)
+    known = change <= max(10 * settings.rtol, 1e-12) * max(abs(costs[1]), 1e-300)
     return standing(late, costs[1], costs[1] - objective.k * height / objective.gamma, place, error, known)
 
 

@@ -149,7 +149,7 @@ def trajectory_of(
         objective, problem.loss, nodes.times, action, excess, asymptote, "action",
         *continued(end, horizon, nodes.path[-1], between.position, between.rate),
         end=horizon if end is None else math.inf, status=status, detail=detail, residual=minimum.residual,
-        is_minimum=minimum.definite, error=error, growth=growth,
+        is_minimum=minimum.definite, error=error + problem.gap(minimum.path), growth=growth,
     )  # fmt: skip
     return problem.seen(path)
 

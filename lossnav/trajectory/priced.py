@@ -102,6 +102,11 @@ class Priced(Transcription):
         gained = (momentum * self.slips(path)).sum(-1) - value
         return float(self._weights[0] @ (gained - self._price.price.conjugate(momentum)))
 
+    def gap(self, path: Array) -> float:
+        """Return ∫D_φ(θ̇, p): J + ``bias`` is a dual bound where L is convex, and so much below what the path costs."""
+        _, momentum, _ = self._softened(path)
+        return float(self._weights[0] @ self._price.price.bregman(self.slips(path), momentum))
+
     def _softened(self, path: Array) -> tuple[Any, Array, Array]:
         return self._price.price.softened(self.slips(path), self._price.softness)
 

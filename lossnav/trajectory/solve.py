@@ -54,8 +54,9 @@ def solve(
             time, ``lossnav.problem.task``, any metric; affine drift), or "auto": the first of these that applies.
             ``lossnav.trajectory.methods`` says which do, and why the others do not. Beside a price "closed_form" is
             for bowls, "action" for every loss, under ``Acceleration``, ``Power``, ``Box`` and some a ``Norm``; under
-            one of speed to 1e-6 at most (where a limit holds a path, to some 1e-5 of its way, and at the corners that
-            a limit and nothing else leaves, to 1e-3), and without a deadline if γ > 0.
+            one of speed to 1e-6 of J at most (where a limit holds a path, to some 1e-4 of its way, a coordinate whose
+            way costs little beside others' to 1e-2 of that, and corners that a limit and nothing else leaves to 1e-3),
+            and without a deadline if γ > 0.
         horizon: with ``endpoint`` the time T at which θ(T) = endpoint; alone, where the numerics cut an infinite time.
         endpoint: fixes the end, shape (D,); needs ``horizon``.
         throw: raise ``NotConverged`` if the solver does not converge; else return what it has, ``converged`` False.
@@ -73,18 +74,18 @@ def solve(
         The trajectory, with every extremal that was compared in ``candidates``.
 
     The search. Without a deadline a path is looked for to each place of rest that descents from starts about ``theta0``
-    arrive at (``Trajectory.unseen`` says how complete they were, and above 2 % ``converged`` is not claimed): by
-    the law of the rest, by way of each pass (minima and saddles of the loss) of little detour, and round both sides of
-    the straight line; in a task also by way of the rests of each phase. Where there is none, where a rest is degenerate
-    or descents come to no end, the path of a late deadline is taken, and its ``error`` estimates what the time after it
-    changes. Not found are rests that no descent arrived at; of more than 40 rests those to which a straight line, what
-    walls it crosses not counted, costs more than the best path so far; ways that wind around obstacles in an order of
-    their own; a bottomless loss whose fall begins beyond a million times the start's size, or which a coordinate that
-    is ``positive`` hides (``belief.Beliefs.optimism``); and what is finer than some thousandth of the start's distance
-    from 0, with which lengths are compared. Where functions are called point by point, other ways are looked for to the
-    rest of the cheapest path only. Under a drift and a discount the optimum need not rest (``at_infinity``): such paths
-    are looked for where the drift carries a learner from ``theta0``; a current elsewhere, to which one would have to
-    walk first, may be missed.
+    arrive at (``Trajectory.unseen`` says how complete they were, and above 2 % ``converged`` is not claimed): by the
+    law of the rest, by way of each pass (minima and saddles of the loss) of little detour, and round both sides of the
+    straight line; in a task also by way of the rests of each phase. Where there is none, where a rest is degenerate or
+    descents come to no end, the path of a late deadline is taken, which stands still after its ``times``, and its
+    ``error`` estimates what the time after it changes. Not found are rests that no descent arrived at; of more than 40
+    rests those to which a straight line, what walls it crosses not counted, costs more than the best path so far; ways
+    that wind around obstacles in an order of their own; a bottomless loss whose fall begins beyond a million times the
+    start's size, or which a coordinate that is ``positive`` hides (``belief.Beliefs.optimism``); and what is finer than
+    some thousandth of the start's distance from 0, with which lengths are compared. Where functions are called point by
+    point, other ways are looked for to the rest of the cheapest path only. Under a drift and a discount the optimum
+    need not rest (``at_infinity``): such paths are looked for where the drift carries a learner from ``theta0``; a
+    current elsewhere, to which one would have to walk first, may be missed.
 
     ``is_minimum`` certifies a path among those near it.
 

@@ -481,6 +481,10 @@ class Transcription:
         """Return what to add to J_N of a minimum, which may have been that of an easier problem."""
         return 0.0
 
+    def gap(self, path: Array) -> float:
+        """Return how much less than a path costs J may be, because it is the minimum of an easier problem."""
+        return 0.0
+
     def seen(self, path: Trajectory) -> Trajectory:
         """Return the path of a solution as whoever asked for it sees it."""
         return path

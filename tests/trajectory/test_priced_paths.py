@@ -178,6 +178,14 @@ def test_in_a_box_an_infinite_time_is_a_late_deadline():
     np.testing.assert_allclose(numerical(t), exact(t), atol=4e-5)  # the barrier slows it by so much
 
 
+def test_the_error_in_a_box_holds_what_its_barrier_changes():
+    """One coordinate's way costs little beside the others', so that the barrier is high for it."""
+    bowl = ln.losses.Quadratic(np.diag([30.0, 0.4, 4.0]), minimum=[0.0, 0.0, 0.0])
+    objective = ln.Objective(gamma=0.6, price=P.Box(limit=[4.0, 0.12, 1.0], eta=2.0))
+    exact, path = (ln.solve(objective, bowl, [1.6, -0.5, 1.8], method=name) for name in ("closed_form", "action"))
+    assert 1e-8 * exact.action < abs(path.action - exact.action) < path.error < 1e-4 * exact.action
+
+
 @pytest.mark.parametrize("price", [P.Box(0.5), P.Norm("linf", limit=0.5), P.Box(0.5, 5.0)])
 @pytest.mark.parametrize("T", [3.0, 3.5, 3.7])
 def test_a_place_that_is_out_of_reach_is_gone_towards_at_full_speed(price, T):
