@@ -132,6 +132,15 @@ def test_what_is_taken_away_runs_in_a_fresh_python(module, widget):
     subprocess.run([sys.executable, "-c", lines], check=True)
 
 
+def test_the_rate_that_is_taken_away_is_zero_after_the_end(module):
+    for now in (6.9, 7.2):  # each plan moves the date by half a unit of time, until t = 7
+        widget = explore.Postponed(moved=0.5, every=1.0, now=now)
+        *lines, last, _ = module(explore.Postponed)(PYTHON, widget.get_state(widget._state_names())).split("\n")
+        room: dict[str, object] = {}
+        exec("\n".join(lines), room)
+        assert float(eval(last, room)) == pytest.approx(np.tanh(max(0.0, 7.0 - now)), abs=1e-9)
+
+
 def test_the_learner_of_the_assumption_plot_is_a_planner_whose_rates_are_known_to_two_percent():
     learner = explore.AssumptionPlot._shared["learner"]
     h = np.array(learner["h"], dtype=float)

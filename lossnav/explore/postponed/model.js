@@ -37,10 +37,12 @@ export function courseOf(setting) {
   };
 }
 
+/** How many plans follow the first one, until one ends before the next. */
+export const lastPlan = (/** @type {Omit<Setting, "now">} */ { moved, every }) => (moved < 1 ? Math.ceil((SHARED.plan - every) / (every * (1 - moved)) - 1e-9) : Infinity);
+
 /** The date on which it ends: in the first plan that is shorter than the time to the next. */
 export function endOf(/** @type {Setting} */ { moved, every }) {
-  const plans = moved < 1 ? Math.ceil((SHARED.plan - every) / (every * (1 - moved)) - 1e-9) : Infinity;
-  return SHARED.plan + (moved ? moved * every * plans : 0);
+  return SHARED.plan + (moved ? moved * every * lastPlan({ moved, every }) : 0);
 }
 
 /** @type {(given: Setting) => Record<string, number[][]>} */

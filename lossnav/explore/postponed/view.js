@@ -6,7 +6,7 @@ import { linearDial } from "../controls.js";
 import { curvesView } from "../curves.js";
 import { fixed } from "../kit.js";
 import { explorable, inPython } from "../life.js";
-import { courseOf, curves, endOf } from "./model.js";
+import { courseOf, curves, endOf, lastPlan } from "./model.js";
 import SHARED from "./constants.json" with { type: "json" };
 
 /** @type {(given: Setting) => [string, string[]]} */
@@ -30,7 +30,7 @@ export default explorable("Postponed", ...curvesView(SHARED, {
   curves,
   words: postponedWords,
   python: ({ moved, every, now }) => [
-    `planned = ${inPython(every)} * (${inPython(now)} // ${inPython(every)})  # when the last plan was made`,
+    `planned = ${inPython(every)} * min(${inPython(now)} // ${inPython(every)}, ${inPython(lastPlan({ moved, every }))})  # when the last plan was made`,
     `left = max(0.0, ${SHARED.plan} + ${inPython(moved)} * planned - ${inPython(now)})`,
     "ln.rules.deadline_rate(ln.Objective(), 1.0, left)",
   ],
