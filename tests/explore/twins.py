@@ -22,6 +22,7 @@ WIDGETS = {
     "ball that is round": lambda: oracles.BallDecides(-30.0, 1.0, 1, (0.9, 1.0)),
     "ball that is a diamond": lambda: oracles.BallDecides(22.5, 0.5, 0, (1.0, 0.4)),
     "belief after a jump": lambda: oracles.BeliefFilter(0.4, 0.05, 0.3, 1.0, now=420, jumps=[(400, 2.0)]),
+    "belief after two jumps at once": lambda: oracles.BeliefFilter(now=60, jumps=[(50, 2.0), (50, -3.0)]),
     "believed by a row that is turned away": lambda: oracles.BelievedEllipse((-0.6, 0.2), -60.0, 60.0, 3.0, 2.0),
     "board of AdamW": lambda: oracles.Board("discounted", "rms", "decay", "average", "none", dt=0.5, noise=0.5),
     "board that is lost": lambda: oracles.Board("discounted", "plain", "none", "exact", "none", dt=1.15),

@@ -90,7 +90,9 @@ export function gradientStream(seed, jumps) {
   const means = [];
   /** @type {number[]} */
   const gradients = [];
-  const extra = new Map(jumps);
+  /** @type {Map<number, number>} */
+  const extra = new Map();
+  for (const [step, size] of jumps) extra.set(step, (extra.get(step) ?? 0) + size);
   const upTo = (/** @type {number} */ count) => {
     for (let step = means.length + 1; step <= count; step++) {
       const salt = 8 * seed;
