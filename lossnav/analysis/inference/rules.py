@@ -1,9 +1,9 @@
 r"""The rule that an optimizer follows, read off its steps and gradients (book: I22–I24).
 
-There is no noise in a record of the gradients that it was given, so that a reading is exact or refuted. The order: a
-step as a sum of the last step, this and the last gradient, and the weights, with the fewest of them that do; the same
-with a schedule; then :math:`\Delta=-lr\,\hat m/(\hat v^p+\epsilon)-\lambda\theta` with averages m of g and v of g²; the
-same with a schedule.
+There is no noise in a record of the gradients that it was given, so that a reading is exact or refuted, and ranges have
+what rounding leaves open, to first order. The order: a step as a sum of the last step, this and the last gradient, and
+the weights, with the fewest of them that do; the same with a schedule; then
+:math:`\Delta=-lr\,\hat m/(\hat v^p+\epsilon)-\lambda\theta` with averages m of g and v of g²; the same with a schedule.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from lossnav.analysis.inference.records import Gram, Steps
 from lossnav.analysis.inference.result import Estimate, Fit, Inference
 
 _EXACT, _SINGLE = 1e-8, 1e-5  # relative deviation above which a reading is refuted; the second in single precision
-_SEARCHED = 1e-6  # that of averages, which are searched for
 _FOUND = 1e-10  # below it a search from another start would find the same
 _RANK = 1e-9  # below it columns are dependent; in single precision 1e-5
 _ENTRIES = 96  # of a step, on which averages are searched for
@@ -38,6 +37,9 @@ def read(record: Steps | Gram, level: float) -> Inference:
     theta, g = np.asarray(record.weights), np.asarray(record.gradients)
     moved = np.diff(theta, axis=0)
     exact, rank = (_SINGLE, _SINGLE) if record.single else (_EXACT, _RANK)
+    # A decay and a step round a place twice, by half a unit of its last digit, and the last step has its own rounding.
+    digit = float(np.finfo(np.float32 if record.single else np.float64).eps)
+    exact = max(exact, 2 * digit * float(np.linalg.norm(theta[:-1]) / np.linalg.norm(moved)))
     least = math.inf
     for reader in (_linear, _scheduled, _averaged):
         reading = reader(theta, g, moved, exact, rank)
@@ -73,8 +75,16 @@ def _answer(rule: str, numbers: Mapping[str, tuple[float, float, float]], fit: F
     return Inference("rule", estimates, (), fit, score, rule=rule)
 
 
-def _point(value: float) -> tuple[float, float, float]:
-    return value, value, value
+def _near(value: float, width: float, low: float = -math.inf, high: float = math.inf) -> tuple[float, float, float]:
+    """Return a number with its range, within what it may be."""
+    return value, max(value - width, low), min(value + width, high)
+
+
+def _widths(columns: Array, ways: Array) -> Array:
+    """Return how far combinations of coefficients, (K, M), go in all where columns, (N, M), leave 1 more in all."""
+    size = np.maximum(np.linalg.norm(columns, axis=0), 1e-300)
+    _, values, turned = np.linalg.svd(columns / size, full_matrices=False)
+    return np.linalg.norm(ways / size @ turned.T / np.maximum(values, 1e-300), axis=1)
 
 
 def _solve(columns: list[Array], goal: Array, rank: float) -> tuple[Array, float] | None:
@@ -96,29 +106,36 @@ def _linear(theta: Array, g: Array, moved: Array, exact: float, rank: float) -> 
     best: Reading | None = None
     for names in (("g",), ("g", "weights"), ("g", "last"), ("g", "last", "weights"), ("g", "last", "g_last"),
                   ("g", "last", "g_last", "weights")):  # fmt: skip
-        solved = _solve([terms[name] for name in names], moved[1:], rank)
+        columns = [terms[name] for name in names]
+        solved = _solve(columns, moved[1:], rank)
         if solved is None:
             continue
-        by = dict(zip(names, solved[0], strict=True))
-        best = _named(by, solved[1], exact)
+        flat = np.stack([column.ravel() for column in columns], axis=1)
+        off = exact * np.linalg.norm(moved[1:]) * _widths(flat, np.eye(len(names)))
+        by, widths = (dict(zip(names, part.tolist(), strict=True)) for part in (solved[0], off))
+        best = _named(by, widths, solved[1])
         if solved[1] <= exact:
             return best
     return best
 
 
-def _named(by: Mapping[str, float], residual: float, exact: float) -> Reading:
+def _named(by: Mapping[str, float], off: Mapping[str, float], residual: float) -> Reading:
+    """Name the rule of coefficients, of which each may be off by what rounding leaves open."""
     beta, step, rule = by.get("last", 0.0), -by["g"], "gradient descent"
-    numbers = {}
+    numbers, width = {}, off["g"]
     if "last" in by:
-        rule, numbers["beta"] = "heavy ball", _point(beta)
+        rule, numbers["beta"] = "heavy ball", _near(beta, off["last"])
     if "g_last" in by:  # Nesterov's step: −lr(1 + β)g + lrβg′ + β(1 − lr·decay)Δ′ − lr·decay·θ
-        ahead = step - by["g_last"]
-        rule, numbers["on the last gradient"] = "momentum with a share of the last gradient", _point(by["g_last"])
-        if abs(by["g_last"] * (1 + by.get("weights", 0.0)) - beta * ahead) <= 1e3 * exact * abs(ahead):
-            rule, step, numbers = "Nesterov momentum", ahead, {"beta": _point(by["g_last"] / ahead)}
+        share, ahead, width_ahead = by["g_last"], step - by["g_last"], width + off["g_last"]
+        rule = "momentum with a share of the last gradient"
+        numbers["on the last gradient"] = _near(share, off["g_last"])
+        unlike = abs(share * (1 + by.get("weights", 0.0)) - beta * ahead)
+        if unlike <= off["g_last"] + off["last"] * abs(ahead) + abs(beta) * width_ahead:
+            rule, step, width = "Nesterov momentum", ahead, width_ahead
+            numbers = {"beta": _near(share / ahead, (off["g_last"] + abs(share / ahead) * width_ahead) / abs(ahead))}
     if "weights" in by:
-        rule, numbers["lr·decay"] = rule + ", weight decay", _point(-by["weights"])
-    return rule, {"lr": _point(step), **numbers}, residual
+        rule, numbers["lr·decay"] = rule + ", weight decay", _near(-by["weights"], off["weights"])
+    return rule, {"lr": _near(step, width), **numbers}, residual
 
 
 def _scheduled(theta: Array, g: Array, moved: Array, exact: float, rank: float) -> Reading | None:
@@ -165,23 +182,35 @@ def _averaged(theta: Array, g: Array, moved: Array, exact: float, rank: float) -
         forgetful = np.append(x[:2] < 1e-3, [False, False])
         if forgetful.any():  # a bound is reached slowly
             residual, x = _fit(theta, g, moved, np.where(forgetful, 0.0, x), corrected, each)
-        _, _, rates, decay = _project(theta, g, moved, x, corrected, each)
+        _, slopes, rates, decay = _project(theta, g, moved, x, corrected, each)
         least = min(least, residual)
-        if residual <= max(exact, _SEARCHED):
+        if residual <= exact:
             break
     else:
         return "", {}, least
+    if not each:  # one rate and a decay are free beside what was searched for
+        direction, turns = _direction(g, x, corrected)
+        parts = [*(rates[0] * part for part in (*turns, direction)), theta[:-1]]
+        slopes = np.stack([part.ravel() for part in parts], axis=1) / np.linalg.norm(moved)
     b1, b2, power, floor = (*(float(value) for value in x[:3]), math.exp(x[3]))
     floor, rates = floor * unit ** (2 * power), rates * unit ** (2 * power - 1)
+    ways = np.eye(6)  # of what a rule is given, by β₁, β₂, p, ln ε, the logarithm of the rate, and the decay
+    ways[3:5, 2] = 2 * math.log(unit)
     if not corrected:  # sums were taken; averages are what a rule is given, except where nothing is forgotten
-        kept = (1 - b2) ** power if b2 < 1 - 1e-7 else 1.0
-        floor, rates = floor * kept, rates * kept / max(1 - b1, 1e-300)
-    lr = (float(np.median(rates)), float(rates.min()), float(rates.max()))
+        rates, ways[4, 0] = rates / max(1 - b1, 1e-300), 1 / max(1 - b1, 1e-300)
+        if b2 < 1 - 1e-7:
+            floor, rates = floor * (1 - b2) ** power, rates * (1 - b2) ** power
+            ways[3:5, 1:3] += -power / (1 - b2), math.log(1 - b2)
+    off = exact * _widths(slopes, ways[:, : slopes.shape[1]])
     b1, b2 = (0.0 if value < 1e-6 else value for value in (b1, b2))
-    numbers = {"lr": lr, "beta1": _point(b1), "beta2": _point(b2), "p": _point(power), "eps": _point(floor)}
-    if abs(decay) * np.linalg.norm(theta[:-1]) > 10 * max(exact, residual) * np.linalg.norm(moved):
-        numbers["lr·decay"] = _point(decay)
-    return _name(b1, b2, corrected) + (", with a schedule" if each else ""), numbers, min(residual, exact)
+    lr = (float(np.median(rates)), float(rates.min()), float(rates.max()))
+    if not each:
+        lr = _near(lr[0], off[4] * abs(lr[0]))
+    numbers = {"lr": lr, "beta1": _near(b1, off[0], 0.0, 1.0), "beta2": _near(b2, off[1], 0.0, 1.0),
+               "p": _near(power, off[2], 0.0), "eps": _near(floor, off[3] * floor, 0.0)}  # fmt: skip
+    if abs(decay) > off[5]:
+        numbers["lr·decay"] = _near(decay, off[5])
+    return _name(b1, b2, corrected) + (", with a schedule" if each else ""), numbers, residual
 
 
 _BOX = ([0.0, 0.0, 0.0, math.log(1e-14)], [1.0, 1.0, 1.0, math.log(10.0)])
@@ -214,7 +243,7 @@ def _fit(theta: Array, g: Array, moved: Array, x: Array, corrected: bool, each: 
 
     solution = scipy.optimize.least_squares(
         lambda y: at(y.tobytes())[0], x[free], lambda y: at(y.tobytes())[1], bounds=(low, high),
-        x_scale=np.array([0.1, 0.1, 0.1, 1.0])[free], xtol=1e-15, ftol=1e-10, gtol=1e-15, max_nfev=60,
+        x_scale=np.array([0.1, 0.1, 0.1, 1.0])[free], xtol=1e-15, ftol=1e-15, gtol=1e-15, max_nfev=500,
     )  # fmt: skip
     return math.sqrt(2 * solution.cost), whole(solution.x)
 
@@ -361,11 +390,11 @@ def _of_products(seen: Gram) -> Inference:
     matrix = np.array([[pp, pg], [pg, gg]]) / np.outer(scale, scale)
     goal = np.array([dp, dg]) / scale
     alone = dd - dg * dg / gg  # −lr g by itself
-    rule, numbers, left = "gradient descent", {"lr": _point(dg / gg)}, alone
+    rule, numbers, left = "gradient descent", {"lr": _near(dg / gg, 0.0)}, alone
     if alone > exact * dd:
         beta, rate = np.linalg.lstsq(matrix, goal, rcond=1e-12)[0] / scale
         left = dd - 2 * (beta * dp + rate * dg) + beta * beta * pp + 2 * beta * rate * pg + rate * rate * gg
-        rule, numbers = "heavy ball", {"lr": _point(float(rate)), "beta": _point(float(beta))}
+        rule, numbers = "heavy ball", {"lr": _near(float(rate), 0.0), "beta": _near(float(beta), 0.0)}
     residual = max(left, 0.0) / dd
     reason = "inner products do not belong to a heavy ball: keep entries (watch's keep) to read another rule"
     return _said(rule, numbers, residual, exact, reason if residual > exact else "")

@@ -145,6 +145,44 @@ def test_i22_a_rule_without_a_scale_is_read_in_any_unit_of_the_gradient(unit):
             assert reading.estimates["eps"].value == pytest.approx(0.1 * unit, rel=1e-4)
 
 
+def walked(make, dtype, *, count, rate, seed=0):
+    """Return the steps of an optimizer on drawn gradients, and its rate."""
+    rng = np.random.default_rng(seed)
+    weights = torch.nn.Parameter(torch.tensor(rng.normal(size=3), dtype=dtype))
+    optimizer, places, gradients = make([weights], rate), [weights.detach().numpy().copy()], []
+    for g in rng.normal(size=(count, 3)):
+        weights.grad = torch.tensor(g, dtype=dtype)
+        gradients.append(weights.grad.numpy().copy())
+        optimizer.step()
+        places.append(weights.detach().numpy().copy())
+    return ln.infer.Steps(np.array(places, float), np.array(gradients, float))
+
+
+@pytest.mark.parametrize("name", ["SGD", "Adam", "AdamW", "RMSprop"])
+def test_i22_small_steps_of_single_precision_are_read_as_far_as_their_rounding_lets_them(name):
+    """Weights of size 1 that move by 1e-4 are rounded to 1e-3 of a step; ranges have the true options."""
+    kinds = {"SGD": "gradient descent", "AdamW": "Adam"}
+    for seed in range(10):
+        steps = walked(lambda p, lr: getattr(O, name)(p, lr), torch.float32, count=40, rate=1e-4, seed=seed)
+        reading = ln.infer(steps, family="rule")
+        assert reading.rule.startswith(kinds.get(name, name)) and not reading.fit.refuted
+        truth = {"lr": 1e-4, "beta1": 0.9, "beta2": 0.999} if "Adam" in name else {"lr": 1e-4}
+        for key, number in truth.items():
+            assert reading.estimates[key].low <= number <= reading.estimates[key].high
+
+
+def test_i22_a_short_record_says_how_far_options_are_open():
+    steps = walked(lambda p, lr: O.Adam(p, lr), torch.float64, count=8, rate=1e-3)
+    eps = ln.infer(steps, family="rule").estimates["eps"]
+    assert eps.low <= 1e-8 <= eps.high and eps.high > eps.low
+
+
+def test_i22_a_rate_that_falls_and_a_decay_are_no_sum_of_squares():
+    """ASGD in float64 misses the nearest average by 1e-7, which is no rounding."""
+    reading = ln.infer(walked(lambda p, lr: O.ASGD(p, lr), torch.float64, count=8, rate=3e-3), family="rule")
+    assert reading.fit.refuted and not reading.estimates
+
+
 def test_one_weight_tells_no_schedule_and_one_multiple_no_decay():
     """A step of one entry is a gradient times some rate, whatever made it."""
     rng = np.random.default_rng(0)
