@@ -67,7 +67,7 @@ class Price(abc.ABC):
     hypothesis: ClassVar[str] = "any; as γ → ∞"
     cap: Any = None
     bare: bool = False
-    lengths: ClassVar[Mapping[str, float]] = {}
+    lengths: ClassVar[Mapping[str, float]]
     hurry: float = 0.0
 
     @abc.abstractmethod

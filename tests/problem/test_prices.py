@@ -52,6 +52,13 @@ def test_fenchel_young_and_its_equality(name):
     np.testing.assert_allclose(price.velocity(-p), -best, atol=1e-12)
 
 
+@pytest.mark.parametrize("name", MANY)
+def test_in_other_units_of_theta_a_price_charges_the_same(name):
+    price, dim = MANY[name]
+    v = np.random.default_rng(0).normal(size=(50, dim))
+    np.testing.assert_allclose(price.in_units(8.0).value(v / 8), price.value(v), rtol=1e-12)
+
+
 @pytest.mark.parametrize("name", [name for name, (price, _) in MANY.items() if not price.keeps()])
 @pytest.mark.parametrize("softness", [0.3, 1e-3])
 def test_a_softened_price_has_the_slope_and_the_bend_that_it_says(name, softness):
