@@ -117,7 +117,7 @@ def solve(
     if steps is not None:  # what memory holds depends on D
         _checks.whole("steps", steps, low=2, high=most_steps(case.loss.dim))
     solver = registry.choose(case, method)
-    with limits:
+    with limits, np.errstate(all="ignore"):  # where a path gets lost numbers overflow: its status says so
         try:
             result = _solve(case, solver, Settings(steps=steps, rtol=rtol))
         except OutOfBudget:  # before any path was solved for
