@@ -226,6 +226,12 @@ def test_n7_of_a_saddle_what_falls_counts_against_what_rises():
     np.testing.assert_allclose(verdict.objective.drift.matrix(2), turn, atol=1e-9)
 
 
+def test_n7_a_law_that_stands_still_has_a_gain():
+    """1/(γ/2)² of curvature 1, though the law has no time of its own."""
+    verdict = ln.optimal_for(np.zeros((2, 2)), loss=bowl(np.eye(2)), metric=np.eye(2), gamma=1.0, drift="any")
+    assert not verdict.exists and "gain 4 > 1" in verdict.why
+
+
 @pytest.mark.parametrize("share", [0.9, 1.5, 2.0])
 def test_n7_a_resonance_is_found_however_narrow(share):
     """h/d² of a slow swing of width 10⁻⁴, beside modes a million times faster: above 1 no drift will do."""

@@ -243,9 +243,10 @@ def _any(law: Array, hessian: Array | None, metric: Array | str, gamma: float | 
     if hessian is None or isinstance(metric, str) or gamma is None:
         raise ValueError("drift = 'any' needs loss, metric and gamma: else every law that settles is optimal for some "
                          "drift (N8), so that nothing is said; name one")  # fmt: skip
-    # In units of the law's own time and of the metric: the solver knows no other scale than 1.
-    rate, price = float(np.linalg.norm(law)), float(np.linalg.norm(metric))
-    inner, ruler, curved = (-law - gamma / 2 * np.eye(len(law))) / rate, metric / price, hessian / rate / rate / price
+    # In units of the way's own time and of the metric: the solver knows no other scale than 1.
+    inner = -law - gamma / 2 * np.eye(len(law))
+    rate, price = float(np.linalg.norm(inner)) or 1.0, float(np.linalg.norm(metric))
+    inner, ruler, curved = inner / rate, metric / price, hessian / rate / rate / price
     growth = float(np.linalg.eigvals(inner).real.max())
     if growth >= 0:
         return OptimalFor(False, f"it grows faster than the discount forgives, by {rate * growth:.4g} (N7)")
