@@ -151,12 +151,11 @@ def _paid(path: Trajectory) -> float:
     t = (begun + since).ravel()
     weights = (np.exp(-gamma * begun) * dt * exp_mean(gamma * dt) * _WEIGHTS).ravel()
     last, loss_at_end = path.position(times[-1:]), path.loss.at(np.nextafter(times[-1], 0.0))
-    with np.errstate(all="ignore"):
-        rates = path.kinetic(t) + path.potential(t)
-        if math.isfinite(path.end):
-            after = final_charge(objective, float(loss_at_end.value(last)[0]))
-        else:
-            after = math.exp(-gamma * times[-1]) / gamma * objective.cost_rate(loss_at_end, last, 0 * last)[0]
+    rates = path.kinetic(t) + path.potential(t)
+    if math.isfinite(path.end):
+        after = final_charge(objective, float(loss_at_end.value(last)[0]))
+    else:
+        after = math.exp(-gamma * times[-1]) / gamma * objective.cost_rate(loss_at_end, last, 0 * last)[0]
     paid = float(weights @ rates + after)
     return paid if math.isfinite(paid) else math.inf
 

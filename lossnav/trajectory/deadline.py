@@ -48,18 +48,17 @@ def from_starts(
     # what a loss is on its way; and flows with the drift.
     u = np.linspace(0.0, 1.0, problem.steps + 1)[:, None]
     by_place: list[list[Array]]
-    with np.errstate(all="ignore"):  # fast ways may overflow
-        if endpoint is not None:
-            by_place = [[by + (2 * u - 1) * np.where(u < 0.5, by - theta0, endpoint - by)] for by in via]
-        else:
-            by_place = [approach.straight(problem, theta0, point) for point in via]
-        if graded and len(by_place) > _CHEAPEST:
-            costs = itineraries.costs(problem, np.array([ways[-1] for ways in by_place]))
-            by_place = [by_place[i] for i in np.argsort(costs)[:_CHEAPEST]]
-        starts: list[Array] = [way for ways in by_place for way in ways]
-        for way in itineraries.ways(problem, theta0, between):
-            path = itineraries.walked(way, problem.times)
-            starts.append(path if endpoint is None else path + u * (endpoint - path[-1]))
+    if endpoint is not None:
+        by_place = [[by + (2 * u - 1) * np.where(u < 0.5, by - theta0, endpoint - by)] for by in via]
+    else:
+        by_place = [approach.straight(problem, theta0, point) for point in via]
+    if graded and len(by_place) > _CHEAPEST:
+        costs = itineraries.costs(problem, np.array([ways[-1] for ways in by_place]))
+        by_place = [by_place[i] for i in np.argsort(costs)[:_CHEAPEST]]
+    starts: list[Array] = [way for ways in by_place for way in ways]
+    for way in itineraries.ways(problem, theta0, between):
+        path = itineraries.walked(way, problem.times)
+        starts.append(path if endpoint is None else path + u * (endpoint - path[-1]))
     if endpoint is None:
         starts += [np.broadcast_to(theta0, (problem.steps + 1, len(theta0))), *carried(problem, theta0)]
     else:
@@ -96,10 +95,9 @@ def carried(problem: Transcription, theta0: Array) -> list[Array]:
         def flow(_: float, x: Array, speed: float = speed, share: float = share) -> Array:
             return speed * drift(x) - (share * (pull @ problem.loss.gradient(x)) if share else 0.0)
 
-        with np.errstate(all="ignore"):
-            solution = scipy.integrate.solve_ivp(
-                flow, (0.0, problem.horizon), aside, "LSODA", problem.times, events=left, rtol=1e-4, atol=1e-7
-            )
+        solution = scipy.integrate.solve_ivp(
+            flow, (0.0, problem.horizon), aside, "LSODA", problem.times, events=left, rtol=1e-4, atol=1e-7
+        )
         if solution.status == 0 and np.all(np.isfinite(solution.y)):
             paths.append(np.concatenate([theta0[None], solution.y.T[1:]]))
     return paths

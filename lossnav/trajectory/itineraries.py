@@ -83,5 +83,4 @@ def walked(way: Array, times: Array) -> Array:
 
 def costs(problem: Transcription, paths: Array) -> Array:
     """Return J of paths on the nodes of a problem, (K, N+1, D), shape (K,): infinite where it is none."""
-    with np.errstate(all="ignore"):
-        return np.nan_to_num(np.asarray(problem.action(problem.admitted(paths))), nan=math.inf)
+    return np.nan_to_num(np.asarray(problem.action(problem.admitted(paths))), nan=math.inf)

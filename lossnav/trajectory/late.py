@@ -175,16 +175,15 @@ def dated(
     ``level``.
     """
     problem = approach.first(objective, loss, span, level=level)
-    with np.errstate(all="ignore"):
-        ways = np.array([approach.straight(problem, theta0, place)[-1] for place in (theta0, *places)])
-        ways = ways[np.argsort(itineraries.costs(problem, ways))[:_FOLLOWED]]
-        starts = [*ways, *deadline.carried(problem, theta0)]
-        minima = [m for m in newton.minimise_all(problem, np.array(starts)) if math.isfinite(m.action)]
-        if not minima:
-            raise NoMinimiser(UNBOUNDED)
-        settled = [minimum for minimum in minima if minimum.converged] or minima  # of a kinked loss none may be
-        best = min(settled, key=lambda minimum: minimum.action)
-        path = refine(*approach.settle(problem, best), replace(settings, steps=None))
+    ways = np.array([approach.straight(problem, theta0, place)[-1] for place in (theta0, *places)])
+    ways = ways[np.argsort(itineraries.costs(problem, ways))[:_FOLLOWED]]
+    starts = [*ways, *deadline.carried(problem, theta0)]
+    minima = [m for m in newton.minimise_all(problem, np.array(starts)) if math.isfinite(m.action)]
+    if not minima:
+        raise NoMinimiser(UNBOUNDED)
+    settled = [minimum for minimum in minima if minimum.converged] or minima  # of a kinked loss none may be
+    best = min(settled, key=lambda minimum: minimum.action)
+    path = refine(*approach.settle(problem, best), replace(settings, steps=None))
     return replace(path, action=path.action - resting_action(objective.k * level, objective.gamma, 1.0, span))
 
 

@@ -229,8 +229,7 @@ class _Walk:
             trial[:, free] = place + steps
             lengths = (np.abs(steps) / sizes(trial, self.tolerance)[:, free]).max(axis=(1, 2)).tolist()
             leaps = (np.abs(steps) / (1 + np.abs(place))).max(axis=(1, 2)).tolist()
-            with np.errstate(over="ignore", invalid="ignore"):
-                trial_actions = problem.action(trial if len(tried) == len(live) else trial[tried]).tolist()
+            trial_actions = problem.action(trial if len(tried) == len(live) else trial[tried]).tolist()
             rejected = []
             for b, action in zip(tried, trial_actions, strict=True):
                 if live[b].accepts(action, problem.blur) and leaps[b] <= self.leap:
