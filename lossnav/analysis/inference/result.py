@@ -211,11 +211,16 @@ class Inference(Shown):
         return {"h": np.asarray(self.rates.h), "r": np.asarray(self.rates.r), "error": np.asarray(self.rates.error)}
 
     def __repr__(self) -> str:
+        return f"Inference({self.family}: {'; '.join(self._said())})"
+
+    def __str__(self) -> str:
+        return "\n  ".join([self.family, *self._said()])
+
+    def _said(self) -> list[str]:
         parts = [self.rule] if self.rule else []
         parts += [f"{name} = {estimate}" for name, estimate in self.estimates.items()]
         parts += [f"{', '.join(unclear.names)} not identified: {unclear.relation}" for unclear in self.unidentified]
-        parts += [f"refuted: {self.fit.because}"] if self.fit.refuted else []
-        return f"Inference({self.family}: {'; '.join(parts)})"
+        return parts + [f"refuted: {self.fit.because}"] * self.fit.refuted
 
 
 def _spread(seen: Any, predicted: Callable[[Values], Array]) -> Array:
