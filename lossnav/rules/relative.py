@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
 
 from lossnav import _checks
@@ -46,14 +47,14 @@ def relative_step(objective: Objective, mean: ArrayLike, theta: ArrayLike, curva
     h = _checks.array("curvature", curvature)
     if h.shape not in ((), weights.shape) or np.any(h < 0):
         raise ValueError(f"curvature = {_checks.shown(curvature)}, but it must be >= 0, a number or shaped like mean")
-    size = float(np.sum(weights**2))
-    if size == 0:
+    length = _length(weights)
+    if length == 0:
         raise ValueError("theta = 0, but it must have a length: there a relative step has no size")
     control_gain = objective.eta * objective.k
-    reach = fast_rate(h * size, control_gain, objective.gamma)
+    reach = fast_rate(h, control_gain, objective.gamma / length)  # over |θ|, whose square may be no number
     if np.any((reach == 0) & (m != 0)):
         raise ValueError("curvature = 0 and gamma = 0, but one of them must be > 0: nothing limits the step")
-    step: Array = -_checks.positive("dt", dt) * control_gain * size * m / np.where(reach == 0, 1.0, reach)
+    step: Array = -_checks.positive("dt", dt) * control_gain * length * m / np.where(reach == 0, 1.0, reach)
     return step
 
 
@@ -69,10 +70,14 @@ def keep_norm(theta: ArrayLike, displacement: ArrayLike) -> Array:
     """
     weights = _checks.array("theta", theta)
     step = _checks.array("displacement", displacement, shape=weights.shape)
-    length = float(np.linalg.norm(weights))
+    length = _length(weights)
     if length == 0:
         raise ValueError("theta = 0, but it must have a length to keep")
     unit = weights / length
     tangent = step - float(np.sum(unit * step)) * unit
-    result: Array = length * ((weights + tangent) / math.hypot(length, float(np.linalg.norm(tangent)))) - weights
+    result: Array = length / math.hypot(length, _length(tangent)) * (weights + tangent) - weights
     return result
+
+
+def _length(x: Array) -> float:
+    return float(scipy.linalg.norm(x.ravel()))  # BLAS's, which squares no entry that is not near 1
