@@ -266,6 +266,11 @@ def _any(law: Array, hessian: Array | None, metric: Array | str, gamma: float | 
         lambda w: -gain(w), bounds=(grid[start - 1], grid[start + 1]), method="bounded", options={"xatol": 1e-12 * top}
     )
     worst, omega = max((-float(peak.fun), float(peak.x)), (gain(0.0), 0.0))
+    if abs(worst - 1) <= _EXACT:
+        raise ValueError(
+            f"law has the gain 1 at ω = {rate * omega:.3g} to rounding, beyond which no drift excuses it (N7), and no "
+            "witness is made there: give the drift, or take a law that is a little faster"
+        )
     if worst > 1:
         return OptimalFor(False, f"gain {worst:.4g} > 1 at ω = {rate * omega:.3g}: too sluggish for any drift (N7)")
     # The witness: of the Riccati equation that the gain bounds, the solution from the stable subspace.
