@@ -147,6 +147,13 @@ def test_who_climbs_is_said_to(kind):
     assert str(up) == f"{down}, uphill" and up.numbers["gain"] == pytest.approx(-0.1, rel=1e-6)
 
 
+def test_an_l2_term_is_one_uphill_too():
+    climber = ln.fingerprint(
+        partial(torch.optim.SGD, lr=0.1, momentum=0.9, weight_decay=0.2, maximize=True), timed=False
+    )
+    assert climber.decay == "coupled" and climber.decay_rate == pytest.approx(0.2, rel=1e-6)
+
+
 def test_the_name_of_a_class_says_nothing():
     class Lion(torch.optim.SGD):
         """No lion."""

@@ -63,15 +63,16 @@ def decay(player: Player, drawn: float = 0.0) -> str:
     rough = max(1e-3, beside_a_factor(steps, drawn_again))
     if rough > ALIKE:
         return "not seen"
-    low, high = 1e-9, 1e3
-    for _ in range(80):
-        middle = float(np.sqrt(low * high))
-        (first,) = player.play([start], [zeros[:1]], pull=middle)
-        low, high = (middle, high) if float(np.sum(first * start)) < 0 else (low, middle)
-    (cancelled,) = player.play([start], [zeros], pull=high)
-    if np.linalg.norm(cancelled) < rough * np.linalg.norm(steps):
-        player.coupled = high
-        return "coupled"
+    for sign in (1.0, -1.0):  # a rule that goes uphill turns what it is given, and not its own L2 term
+        low, high = 1e-9, 1e3
+        for _ in range(80):
+            middle = float(np.sqrt(low * high))
+            (first,) = player.play([start], [zeros[:1]], pull=sign * middle)
+            low, high = (middle, high) if float(np.sum(first * start)) < 0 else (low, middle)
+        (cancelled,) = player.play([start], [zeros], pull=sign * high)
+        if np.linalg.norm(cancelled) < rough * np.linalg.norm(steps):
+            player.coupled = sign * high
+            return "coupled"
     (steps,) = player.play([start], [np.zeros((40, *SHAPE))])
     places = start + np.concatenate([zeros[:1], np.cumsum(steps, axis=0)[:-1]])
     shares = -(steps * places).sum((1, 2)) / (places**2).sum((1, 2))

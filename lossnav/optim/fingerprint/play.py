@@ -47,7 +47,7 @@ class Player:
         make: from parameters to the optimizer.
         dtype: of the weights, float64 where the optimizer takes it.
         closure: whether ``step`` has to be given what computes the loss and its gradient.
-        coupled: λ of an L2 term that the optimizer adds to a gradient by itself; ``pure`` takes it off.
+        coupled: λ of an L2 term that the optimizer adds to a gradient by itself, < 0 uphill; ``pure`` takes it off.
         decoupled: the share of the weights that each step takes away; ``pure`` gives it back.
     """
 

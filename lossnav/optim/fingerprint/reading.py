@@ -195,7 +195,7 @@ def _measured(player: Player, timed: bool) -> Fingerprint:
         "", gradient_degree=measures.degree(player, "gradient"),
         weight_degree=measures.degree(player, "weights"), symmetries=measures.symmetries(player, noise),
         reach=measures.reach(player), flatness=measures.flatness(plays[0][1]), decay=decay,
-        decay_rate=player.coupled or float(player.decoupled[-1]), counts=measures.counts(player, noise),
+        decay_rate=abs(player.coupled) or float(player.decoupled[-1]), counts=measures.counts(player, noise),
         deterministic=noise < 1e-9, noise=noise, closure=player.closure, state_bytes=player.state_bytes(),
         cost=player.cost() if timed else math.nan, response=_response(player),
     )  # fmt: skip
