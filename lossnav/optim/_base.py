@@ -13,6 +13,7 @@ from itertools import chain
 from numbers import Real
 from typing import Any, ClassVar
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.optim.optimizer import ParamsT
@@ -159,6 +160,8 @@ class Rule(torch.optim.Optimizer, abc.ABC):
                 raise ValueError(f"{name} = {shown(group[name])}, but it must be False: {type(self).__name__} has none")
         self._renew(group)
         self._check(group)
+        numbers = {name: value for name, value in group.items() if isinstance(value, np.generic | np.ndarray)}
+        group.update({name: value.item() for name, value in numbers.items() if value.ndim == 0})
         largest = largest_of(group)
         for name in {**self._absent, **self.defaults}:
             check_size(name, group.get(name), largest, reciprocal=name in self._divisors)

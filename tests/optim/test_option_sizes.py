@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 import torch
 from optim_table import steepness
@@ -97,3 +98,14 @@ def test_the_bound_is_that_of_the_arithmetic_of_the_step(dtype, largest):
     with pytest.raises(ValueError, match="lr = 1e"):  # the default is too large for this group, which is not added
         rule.add_param_group({"params": [torch.nn.Parameter(torch.ones(2))]})
     assert len(rule.param_groups) == 1
+
+
+@pytest.mark.parametrize("kind", [optim.Navigator, optim.Ballistic, optim.BallisticMatrix, optim.Uncertain])
+def test_a_number_of_numpy_is_a_number_and_stays_none_in_a_checkpoint(kind, tmp_path):
+    weight = torch.nn.Parameter(torch.ones(2, 2))
+    weight.grad = torch.ones(2, 2)
+    for rate in (np.array(0.1), np.geomspace(0.01, 1.0, 3)[1]):
+        optimizer = kind([weight], lr=rate)
+        optimizer.step()
+        torch.save(optimizer.state_dict(), tmp_path / "state.pt")
+        assert torch.load(tmp_path / "state.pt", weights_only=True)["param_groups"][0]["lr"] == pytest.approx(0.1)
