@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Set
 from typing import Any
 
 from torch import nn
@@ -48,7 +48,8 @@ def split(model: nn.Module, *, leave: Collection[str] | None = None) -> list[dic
     if leave is None:
         matrices = [key for key, part in modules.items() if not isinstance(part, _TABLES) and _has_matrix(part)]
         leave = matrices[-1:]
-    for index, name in enumerate(sequence("leave", leave, "names of modules or parameters")):
+    listed = list(leave) if isinstance(leave, Set) else leave
+    for index, name in enumerate(sequence("leave", listed, "names of modules or parameters")):
         if not isinstance(name, str) or (name not in modules and name not in named):
             raise ValueError(
                 f"leave[{index}] = {name!r}, but it must be the name of a module or parameter of the model"

@@ -300,6 +300,7 @@ def test_a_network_is_split_into_matrices_and_the_rest(tied):
 def test_what_is_left_can_be_named():
     model = Tied(False)
     assert names(optim.split(model, leave=()))[0] == ["inner.weight", "head.weight"]
+    assert optim.split(model, leave={"inner"}) == optim.split(model, leave=["inner"])
     assert names(optim.split(model, leave=["inner", "head.weight"])) == [[name for name, _ in model.named_parameters()]]
     assert names(optim.split(torch.nn.Sequential(torch.nn.Linear(2, 3)), leave=())) == [["0.weight"], ["0.bias"]]
     with pytest.raises(ValueError, match=r"^leave\[1\] = 'in', but it must be the name of a module or parameter"):
