@@ -100,20 +100,27 @@ class Layer(NamedTuple):
         own = v[..., self.part]
         return own if self.shape is None else own.reshape(*own.shape[:-1], *self.shape)
 
-    def greedy(self, x: Array, t: Array, curvature: Array) -> Array:
-        """Return where the part x, shape (D,), is after times t, shape (T,), at full speed: shape (T, D)."""
+    def greedy(self, x: Array, t: Array, curvature: Array, way: bool = False) -> Array:
+        """Return where the part x, shape (D,), is after times t, shape (T,), at full speed: shape (T, D).
+
+        As ``way`` it is the displacement, with the digits that x has not left of one much shorter than it.
+        """
         reach = self.number * t[:, None]
+
+        def after(size: Any, h: Array | None = None) -> Array:
+            if h is not None:
+                return _ridge(size, reach, h) - (size if way else 0.0)
+            return -np.minimum(size, reach) if way else np.maximum(size - reach, 0.0)
+
         if self.name == "linf":
-            return shrunk(x, reach)
+            return np.sign(x) * after(np.abs(x))
         if self.name == "l1":
-            return np.sign(x) * _ridge(np.abs(x), reach, curvature)
+            return np.sign(x) * after(np.abs(x), curvature)
         if self.name == "l2":
-            return _unit(x) * np.maximum(_length(x) - reach, 0.0)
+            return _unit(x) * after(_length(x))
         left, values, right = np.linalg.svd(x.reshape(self.shape or x.shape), full_matrices=False)
-        after = np.maximum(values - reach, 0.0)
-        if self.name == "nuclear":
-            after = _ridge(values, reach, np.ones_like(values))
-        return ((left * after[:, None, :]) @ right).reshape(len(t), -1)
+        fallen = after(values, np.ones_like(values) if self.name == "nuclear" else None)
+        return ((left * fallen[:, None, :]) @ right).reshape(len(t), -1)
 
     def ridge(self, x: Array, curvature: Array) -> Array:
         """Return the velocity that lowers the largest h|x|, and keeps equal what is equal: shape (..., D), for "l1".

@@ -661,10 +661,16 @@ class Norm(Price):
         return _flat(curvature)
 
     def settle(self, x: Array, t: Array, bowl: Bowl) -> Array:
-        positions = np.empty((len(t), len(x)))
+        return self._greedy(x, t, bowl, way=False)
+
+    def travel(self, x: Array, t: Array, bowl: Bowl) -> Array:
+        return self._greedy(x, t, bowl, way=True)
+
+    def _greedy(self, x: Array, t: Array, bowl: Bowl, way: bool) -> Array:
+        result = np.empty((len(t), len(x)))
         for layer in self.layers:
-            positions[:, layer.part] = layer.greedy(x[layer.part], t, bowl.curvature[layer.part])
-        return positions
+            result[:, layer.part] = layer.greedy(x[layer.part], t, bowl.curvature[layer.part], way)
+        return result
 
     def pace(self, x: Array, bowl: Bowl) -> Array:
         velocity = self.velocity(-bowl.curvature * x)

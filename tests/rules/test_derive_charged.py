@@ -86,12 +86,18 @@ def test_limits_and_tolls_give_the_rules_that_they_are_said_to(name):
 
 def test_a_limit_holds_however_far_the_minimum_is():
     """The way of a step has its digits where the distance m/h is 1e14 of them, on arrays and in ``update``."""
-    dt, far = 1e-3, ln.Objective(price=P.Box(2.0))
-    rule = ln.derive(far, curvature=A.SecondMoment(0.9), dt=dt, exact=True)
-    for size in (1e-25, 1e-14, 1e-9):
-        step, _ = rule([size, -size], rule.init([0.0, 0.0]), [0.0, 0.0])
-        np.testing.assert_allclose(step, [-2 * dt, 2 * dt], rtol=1e-14)
-    np.testing.assert_allclose(ln.update(far, [1.0], [[1e-20]], dt), [-2 * dt], rtol=1e-14)
+    dt = 1e-3
+    for price in (P.Box(2.0), P.Norm("linf", limit=2.0)):
+        far = ln.Objective(price=price)
+        rule = ln.derive(far, curvature=A.SecondMoment(0.9), dt=dt, exact=True)
+        for size in (1e-25, 1e-14, 1e-9):
+            step, _ = rule([size, -size], rule.init([0.0, 0.0]), [0.0, 0.0])
+            np.testing.assert_allclose(step, [-2 * dt, 2 * dt], rtol=1e-14)
+        np.testing.assert_allclose(ln.update(far, [1.0], [[1e-20]], dt), [-2 * dt], rtol=1e-14)
+    for norm in ("l2", [(slice(None), "spectral", (2, 1))]):
+        far = ln.Objective(price=P.Norm(norm, limit=1.0))
+        step = ln.update(far, [3.0, -4.0], 1e-20 * np.eye(2), dt)
+        np.testing.assert_allclose(step, [-0.6 * dt, 0.8 * dt], rtol=1e-14)
     near = ln.Objective(gamma=0.3, price=P.Box(0.5, 3.0))
     with mpmath.workdps(40):  # r = √(γ²/4 + ηkh) − γ/2, and x(1 − e^{−rt}) where the limit is far
         r = mpmath.sqrt(mpmath.mpf(0.3) ** 2 / 4 + 3) - mpmath.mpf(0.3) / 2
@@ -118,6 +124,43 @@ def test_an_exact_clipped_step_is_that_of_update():
     np.testing.assert_allclose(
         step, ln.update(rule.objective.__class__(gamma=0.3, price=price), g, np.diag([1.0, 4.0]), 0.7)
     )
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_each_coordinate_may_have_a_free_rule_of_its_own(exact):
+    etas, curvature, g = [0.5, 3.0], np.array([1.0, 2.0]), np.array([0.1, 0.2])
+    rule = ln.derive(
+        ln.Objective(gamma=1.0, price=P.Box(2.0, etas)), curvature=A.Known(np.diag(curvature)), dt=0.1, exact=exact
+    )
+    step, _ = rule(g, rule.init(g), g)
+    rates = np.sqrt(0.25 + etas * curvature) - 0.5
+    wanted = -g / curvature * (-np.expm1(-rates * 0.1) if exact else 0.1 * rates)
+    np.testing.assert_allclose(step, wanted, rtol=1e-12)
+    assert "a generated optimizer must have" in rule._repr_markdown_()
+
+
+@pytest.mark.parametrize("price", [P.Box(0.5, 3.0), P.Box(0.5), P.Norm("linf", limit=0.5), P.Toll(0.05, 3.0)], ids=str)
+def test_an_exact_step_where_no_curvature_is_left_is_that_of_a_steady_gradient(price):
+    """Innovation forgets all curvature where gradients repeat, and V of a moment alone where one is zero."""
+    objective, g = ln.Objective(k=2.0, gamma=0.8, price=price), np.array([0.01, -0.3])
+    flat = ln.derive(objective, dt=0.1)
+    rule = ln.derive(objective, belief=MEAN, curvature=A.Innovation(0.0), dt=0.1, exact=True)
+    _, state = rule(g, rule.init(g), g)
+    np.testing.assert_allclose(rule(g, state, g)[0], flat(g, flat.init(g), g)[0], rtol=1e-9)
+    with pytest.raises(ValueError, match=r"curvature is -0\.001, but it must be >= 0 beside price"):
+        known = ln.derive(objective, curvature=A.Known(np.diag([-1e-3, 1.0])), dt=0.1, exact=True)
+        known(g, known.init(g), g)
+
+
+@pytest.mark.parametrize("options", [{"fused": True}, {"foreach": True}], ids=str)
+def test_full_speed_is_no_nan_where_no_curvature_is_left(options):
+    rule = ln.derive(ln.Objective(price=P.Box(0.5)), belief=MEAN, curvature=A.SecondMoment(0.0), dt=0.1, exact=True)
+    weights = torch.nn.Parameter(torch.zeros(2))
+    optimizer = rule.optimizer([weights], **options)
+    for g in ([300.0, -300.0], [0.0, 0.0]):
+        weights.grad = torch.tensor(g)
+        optimizer.step()
+    np.testing.assert_allclose(weights.detach(), [-0.05 - 1 / 300, 0.05 + 1 / 300], rtol=1e-6)
 
 
 def test_a_spectral_limit_gives_the_polar_factor():

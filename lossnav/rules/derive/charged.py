@@ -18,6 +18,7 @@ from lossnav._checks import Array
 from lossnav.problem.objective import Objective
 from lossnav.problem.prices import Bowl
 from lossnav.rules.assumption import absent
+from lossnav.rules.derive import coordinate
 from lossnav.trajectory import accelerated
 
 if TYPE_CHECKING:
@@ -48,7 +49,9 @@ def free(objective: Objective, form: str | None) -> tuple[Objective, float]:
         why = "objective.metric is set" if price.moves else "the optimum jumps"
         raise ValueError(f"objective.price = {price!r}, but it must be another for a rule: {why}")
     if price.order == 1:
-        eta = price.eta if np.ndim(price.eta) == 0 and price.eta is not None and math.isfinite(price.eta) else 1.0
+        if np.ndim(price.eta):  # one for each coordinate is a metric
+            return replace(objective, price=None, eta=1.0, metric=np.diag(1 / np.asarray(price.eta))), 0.0
+        eta = price.eta if price.eta is not None and math.isfinite(price.eta) else 1.0
         return replace(objective, price=None, eta=eta), 0.0
     if form is None:
         return objective, 0.0
@@ -83,7 +86,7 @@ def generated(rule: LearningRule) -> bool:
     price = rule.price
     if price.order == 2:
         return rule.curvature is not None and rule.objective.gamma == 0 and not rule.exact
-    single = price.order == 1 and price.cap is not None and np.ndim(price.cap) == 0 and np.ndim(price.eta or 0) == 0
+    single = price.order == 1 and price.cap is not None and np.ndim(price.cap) == 0 and np.ndim(price.eta) == 0
     return bool(single and (price.bare or not rule.exact or math.isinf(price.cap)))
 
 
@@ -94,7 +97,7 @@ def soft(x: Any, edge: Any) -> Any:
 
 def clipped(x: Any, bound: Any) -> Any:
     """Return x within ±bound, of an array or of a list."""
-    return x * bound / _at_least(abs(x), bound)
+    return -_at_least(-_at_least(x, -bound), -bound)
 
 
 def _at_least(x: Any, bound: Any) -> Any:
@@ -105,16 +108,29 @@ def moved(rule: LearningRule, seen: Believed) -> Array:
     """Return Δθ under a price of speed."""
     price, k, gamma, dt = rule.price, rule.objective.k, rule.objective.gamma, rule._time
     if rule.curvature is None:
-        patience = 1.0 if price.bare else gamma  # a bare limit is at full speed whatever the gradient
-        return dt * price.velocity(-(k / patience) * seen.mean)
-    h = rule._curvature(seen.variance)
+        return _steady(rule, seen.mean)
+    case = rule._case(seen.variance, None)
+    h = case.curvature
+    if np.any(h < 0):
+        raise ValueError(f"curvature is {np.min(h):g}, but it must be >= 0 beside price = {price!r}: no law else")
     if not rule.exact:
         heeded = seen._replace(mean=soft(seen.mean, price.zone(k, gamma)))
         free = rule._free(np.zeros_like(seen.mean), heeded)
         return free if np.all(np.isinf(price.cap)) else clipped(free, price.cap * dt)
+    flat = (h == 0) & (seen.mean != 0)
+    if not price.bare:
+        coordinate.require(rule.objective, case, flat)
     place = np.where(seen.mean == 0, 0.0, seen.mean) / np.where(h > 0, h, 1.0)
     bowl = Bowl(np.broadcast_to(np.where(h > 0, h, 1.0), place.shape).ravel(), k, gamma)
-    return price.travel(place.ravel(), np.array([dt]), bowl)[0].reshape(place.shape)
+    way = price.travel(place.ravel(), np.array([dt]), bowl)[0].reshape(place.shape)
+    return np.where(flat, _steady(rule, seen.mean), way) if np.any(flat) else way
+
+
+def _steady(rule: LearningRule, mean: Array) -> Array:
+    """Return Δθ where no curvature is believed, so that the gradient stays."""
+    price, objective = rule.price, rule.objective
+    patience = 1.0 if price.bare else objective.gamma  # a bare limit is at full speed whatever the gradient
+    return np.asarray(rule._time * price.velocity(-(objective.k / patience) * mean))
 
 
 def pushed(rule: LearningRule, seen: Believed, velocity: Array) -> tuple[Array, Array]:

@@ -293,7 +293,7 @@ def _clip(what: Statement, case: coordinate.Case, mean: Any) -> None:
             rate = _streamed(coordinate.slow(Number.of(what.control_gain), gamma, case, gains.fast))
             free = _times(free, _mean(rate, _ZERO, what.rate))
     if bound is not None:
-        free = charged.clipped(as_stream(free), bound)
+        free = _times(Number.of(1.0), charged.clipped(as_stream(free), bound))
     free.add_to("theta", Number.of(-1.0), words="within the limit of speed" if bound is not None else "")
 
 
