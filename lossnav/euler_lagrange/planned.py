@@ -22,7 +22,8 @@ class Planned:
     @cached_property
     def latex(self) -> tuple[str, str]:
         """Return the equation and the velocity in LaTeX, θ with dots."""
-        symbols = {sympy.Symbol("mdot", real=True): r"\dot m", sympy.Symbol("theta_0", real=True): r"\theta"}
+        symbols = {sympy.Symbol("mdot", real=True): r"\dot m", sympy.Symbol("floor", positive=True): r"\mathrm{floor}"}
+        symbols |= {sympy.Symbol("theta_0", real=True): r"\theta"}
         (equation,) = self.equations
         function = next(iter(equation.atoms(sympy.core.function.AppliedUndef)))
         t = function.args[0]
@@ -33,11 +34,12 @@ class Planned:
             equation = equation.subs(term, stand_in)
         shown = {stand_ins[term]: text for term, text in names.items()}
         law = sympy.latex(self.velocity, symbol_names=symbols)
-        return sympy.latex(equation, symbol_names=shown | {sympy.Symbol("theta_0", real=True): r"\theta_0"}), law
+        symbols |= shown | {sympy.Symbol("theta_0", real=True): r"\theta_0"}
+        return sympy.latex(equation, symbol_names=symbols), law
 
     @cached_property
     def javascript(self) -> str:
-        """Return the velocity as an expression of JavaScript in eta, k, gamma, G, j, alpha, h, c, V, m, mdot, theta."""
+        """Return the velocity in JavaScript, of eta, k, gamma, G, j, b, alpha, h, c, V, floor, m, mdot and theta."""
         return str(sympy.jscode(self.velocity.subs(sympy.Symbol("theta_0", real=True), sympy.Symbol("theta"))))
 
 
@@ -52,17 +54,19 @@ class Case(NamedTuple):
 
 @cache
 def coordinate(
-    *, discount: bool, metric: bool, decay: bool, curvature: str, fading: bool, trend: bool, gains: Callable[..., Any]
-) -> Planned:
+    *, discount: bool, metric: bool, decay: bool, offset: bool, curvature: str, fading: bool, trend: bool,
+    gains: Callable[..., Any],
+) -> Planned:  # fmt: skip
     r"""Return the formulas under the assumptions that are made.
 
-    The loss is that of the belief, (m + ṁt)e^{−αt}θ + ½h(θ − θ₀)², the drift −jθ, the metric a number G.
+    The loss is that of the belief, (m + ṁt)e^{−αt}θ + ½h(θ − θ₀)², the drift b − jθ, the metric a number G.
 
     Args:
         discount: whether there is a γ other than 0.
         metric: whether speed has a price G other than 1.
         decay: whether there is a drift.
-        curvature: "none", "known" (h) or "averaged" (h = cV).
+        offset: whether its b is other than 0.
+        curvature: "none", "known" (h), "averaged" (h = cV) or "floored" (h = c(V + floor)).
         fading: whether the belief fades at a rate α.
         trend: whether it has a slope ṁ.
         gains: the formula (ηk, γ, case, root) → (gain of the drift, of m, of ṁ, …), evaluated on symbols.
@@ -70,17 +74,20 @@ def coordinate(
     positive = {"positive": True}
     G = sympy.Symbol("G", **positive) if metric else sympy.Integer(1)
     j = sympy.Symbol("j", **positive) if decay else sympy.Integer(0)
+    b = sympy.Symbol("b", real=True) if offset else sympy.Integer(0)
     alpha = sympy.Symbol("alpha", **positive) if fading else sympy.Integer(0)
     m, t = sympy.Symbol("m", real=True), sympy.Symbol("t", real=True)
     m_dot = sympy.Symbol("mdot", real=True) if trend else sympy.Integer(0)
+    c, V = sympy.Symbol("c", **positive), sympy.Symbol("V", **positive)
     h = {
         "none": sympy.Integer(0),
         "known": sympy.Symbol("h", real=True),
-        "averaged": sympy.Symbol("c", **positive) * sympy.Symbol("V", **positive),
+        "averaged": c * V,
+        "floored": c * (V + sympy.Symbol("floor", **positive)),
     }[curvature]
     theta, start = sympy.Symbol("theta", real=True), sympy.Symbol("theta_0", real=True)
     derived = derive(
-        1, metric=[[G]], drift=[-j * theta],
+        1, metric=[[G]], drift=[b - j * theta],
         loss=(m + m_dot * t) * sympy.exp(-alpha * t) * theta + h * (theta - start) ** 2 / 2,
     )  # fmt: skip
     eta, k, gamma = derived.eta, derived.k, derived.gamma
@@ -88,7 +95,7 @@ def coordinate(
     if not discount:
         equations, gamma = [equation.subs(gamma, 0).doit() for equation in equations], sympy.Integer(0)
     gain_values = gains(eta * k, gamma, Case(G, h, j, alpha), _root)
-    drifting = -j * gain_values[0] * start if decay else 0  # without one its gain may be 0/0
+    drifting = gain_values[0] * (b - j * start) if decay else 0  # without one its gain may be 0/0
     return Planned(equations, drifting - gain_values[1] * m - gain_values[2] * m_dot)
 
 

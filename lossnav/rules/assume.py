@@ -146,7 +146,6 @@ class Averaged(Curvature):
     """A curvature h = c(V + floor) with an average V; ``scale``, ``floor``, ``beta`` are its fields."""
 
     memory = ("v",)
-    h = "averaged"
     beta: Any
     scale: Any
     floor: Any
@@ -157,13 +156,19 @@ class Averaged(Curvature):
             self, beta=_checks.weight, scale=_checks.positive, floor=_checks.nonnegative, corrected=_checks.flag
         )
 
+    @property
+    def h(self) -> str:  # type: ignore[override]
+        """Whether there is a floor in formulas."""
+        return "floored" if self.floor else "averaged"
+
     def term(self, believed: Any) -> Any:
         """Return c(V + floor)."""
         return (believed + self.floor) * self.scale
 
     def words(self) -> str:
         """Return what is believed of the curvature."""
-        return f"{type(self).__name__}, h = {self.scale:g}·V; a plug-in"
+        variance = f"(V + {self.floor:g})" if self.floor else "V"
+        return f"{type(self).__name__}, h = {self.scale:g}·{variance}; a plug-in"
 
 
 @dataclass(frozen=True)

@@ -160,7 +160,7 @@ class Curvature(Assumption):
     """
 
     h: ClassVar[str] = "known"
-    """How formulas write it, "averaged" as cV, "known" as h."""
+    """How formulas write it, "averaged" as cV, "floored" as c(V + floor), "known" as h."""
 
     constant: ClassVar[bool] = False
     """Whether no gradient changes it."""

@@ -428,3 +428,17 @@ def test_a_trend_is_an_average_that_may_be_the_fastest():
     with pytest.warns(RegimeWarning):
         regime = rule.regime(1.0)
     assert regime.beliefs == pytest.approx(-math.log(0.1)) and not regime.holds
+
+
+def test_the_formula_has_all_that_a_step_has_and_there_is_none_of_coupled_coordinates():
+    objective = ln.Objective(2.0, gamma=0.7, drift=ln.drifts.Linear([[-0.3]], [0.5]))
+    rule = ln.derive(objective, curvature=ln.assume.SecondMoment(0.0, floor=0.2, scale=3.0), dt=0.01)
+    step, _ = rule([1.5], rule.init([0.4]), [0.4])
+    names = {"eta": 2, "k": 1, "gamma": 0.7, "j": 0.3, "b": 0.5, "c": 3, "V": 1.5**2, "floor": 0.2, "m": 1.5}
+    values = {symbol: {**names, "theta_0": 0.4}[symbol.name] for symbol in rule.velocity.free_symbols}
+    assert step[0] == pytest.approx(0.01 * float(rule.velocity.subs(values)), rel=1e-12)
+    assert "h = 3·(V + 0.2)" in rule._repr_markdown_() and r"\mathrm{floor}" in rule.latex[0]
+    coupled = ln.derive(objective=ln.Objective(gamma=1.0, metric=[[2.0, 1.0], [1.0, 2.0]]), dt=0.1)
+    with pytest.raises(ValueError, match="formulas are those of one coordinate"):
+        _ = coupled.velocity
+    assert "What follows" not in coupled._repr_markdown_()

@@ -15,7 +15,7 @@ _CURVATURES = (1e-4, 1.0, 1e4)
 def report(rule: LearningRule) -> str:
     """Return the page as Markdown."""
     parts = ["**What is assumed**", _table(("about", "assumption"), _assumed(rule))]
-    if rule.price is not None and not rule.averaging:
+    if (rule.price is not None and not rule.averaging) or not rule.coordinatewise:
         return "\n\n".join([*parts, *_steps(rule)]) + "\n"
     equation, velocity = rule.latex
     entry = "one coordinate"

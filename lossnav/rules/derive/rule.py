@@ -469,6 +469,8 @@ class LearningRule(Shown):
     def _symbolic(self) -> Any:
         if self.price is not None and not self.averaging:
             raise ValueError(f"price = {self.price!r}, but formulas are those of rules without one: see euler_lagrange")
+        if not self.coordinatewise:
+            raise ValueError("formulas are those of one coordinate, but matrices or the drift couple the coordinates")
         from lossnav.euler_lagrange import planned  # sympy only where formulas are asked for
 
         fades, trend = bool(np.any(self.belief.fading)), self.belief.trend is not None
@@ -476,6 +478,6 @@ class LearningRule(Shown):
         kind = "none" if self.curvature is None else self.curvature.h
         return planned.coordinate(
             discount=self.objective.gamma > 0, metric=self.metric is not None or self.objective.metric is not None,
-            decay=drift is not None, curvature=kind, fading=fades, trend=trend,
-            gains=coordinate.gains,
+            decay=drift is not None, offset=drift is not None and bool(np.any(drift(np.zeros(drift.dim or 1)))),
+            curvature=kind, fading=fades, trend=trend, gains=coordinate.gains,
         )  # fmt: skip
