@@ -155,7 +155,7 @@ class Eigenbasis(Followed):
         every: steps between turns of the bases, >= 1.
         watch: steps between gradients that the averages of ggᵀ and gᵀg see, >= 1.
         max_dim: the longest side that gets a basis, >= 1; a longer one, or one of length 1, has the identity. Without
-            any basis V is an average of g², from the first step.
+            any basis V is an average of g², from the first step and without a floor.
 
     Raises:
         ValueError: naming the argument that is out of range.
@@ -175,7 +175,9 @@ class Eigenbasis(Followed):
 
     def believed(self, look: Look) -> Any:
         """Average the squares of the entries in the bases."""
-        return self._floored(look.average("v", look.square(), self.beta))
+        variance = look.average("v", look.square(), self.beta)
+        based = look.kept("ql") is not None or look.kept("qr") is not None
+        return self._floored(variance) if based else variance
 
 
 @dataclass(frozen=True)
@@ -227,7 +229,7 @@ class Kronecker(Followed):
         m, n = square.shape[-2:]
         rows, columns = look.kept("rows"), look.kept("columns")
         if rows is None and columns is None:
-            return self._floored(look.average("v", square, self.beta))
+            return look.average("v", square, self.beta)
         by_column = by_row = square
         if self.fit == "likelihood" and rows is not None and columns is not None:
             past = look.seen(self.beta, look.n - 1)

@@ -316,3 +316,19 @@ def test_wrong_calls_of_a_step_are_refused():
     with pytest.raises(ValueError, match="lr = None"):
         slow.optimizer([torch.nn.Parameter(torch.ones(2, 2))])
     assert slow.optimizer([torch.nn.Parameter(torch.ones(2, 2))], 0.3).param_groups[0]["lr"] == 0.3
+
+
+@pytest.mark.parametrize("belief", [ln.assume.Kronecker, ln.assume.Eigenbasis])
+def test_a_matrix_without_any_basis_moves_as_its_optimizer_moves_it(belief):
+    """Both sides are longer than ``max_dim``: V is an average of g², which no floor of a product lifts."""
+    rng = np.random.default_rng(4)
+    rule = ln.derive(ln.Objective(), curvature=belief(0.9, floor=0.1, max_dim=2), dt=0.1)
+    weights = torch.nn.Parameter(torch.zeros(3, 4, dtype=torch.float64))
+    optimizer, theta = rule.optimizer([weights]), np.zeros((3, 4))
+    state = rule.init(theta)
+    for _ in range(5):
+        g = rng.normal(size=(3, 4))
+        step, state = rule(g, state, theta)
+        theta, weights.grad = theta + step, torch.tensor(g)
+        optimizer.step()
+    np.testing.assert_allclose(weights.detach(), theta, rtol=1e-6)
