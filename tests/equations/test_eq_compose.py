@@ -208,14 +208,6 @@ def test_relative_steps_refuse_what_they_have_no_size_for():
     assert relative_step(ln.Objective(gamma=1e-9), [1.0], [1.0], 0.0, 1e-9) == pytest.approx(-1.0)
 
 
-@pytest.mark.parametrize("unit", [1e-170, 1e160])
-def test_relative_steps_have_the_unit_of_the_weights_whose_square_is_no_number(unit):
-    theta, mean, rule = np.array([3.0, 4.0]), np.array([0.3, -0.1]), ln.Objective(ETA, K, 0.5)
-    step = relative_step(rule, mean, theta, 0.0, 0.1)
-    np.testing.assert_allclose(relative_step(rule, mean / unit, unit * theta, 0.0, 0.1), unit * step, rtol=1e-12)
-    np.testing.assert_allclose(keep_norm(unit * theta, unit * step), unit * keep_norm(theta, step), rtol=1e-12)
-
-
 # ------------------------------------------------------------------------------------------------------ with a deadline
 
 

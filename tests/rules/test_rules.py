@@ -416,3 +416,13 @@ def test_rates_of_another_problem_are_refused():
 def test_a_step_of_a_quasi_hyperbolic_planner_leaves_a_share(curvature, impatience, bias, planner):
     share = rules.quasi_hyperbolic(10**curvature, 1 - 10**impatience, bias, planner=planner)
     assert 0 < share <= 1
+
+
+@pytest.mark.parametrize("unit", [1e-170, 1e160])
+def test_relative_steps_have_the_unit_of_the_weights_whose_square_is_no_number(unit):
+    theta, mean, rule = np.array([3.0, 4.0]), np.array([0.3, -0.1]), ln.Objective(0.7, 1.3, 0.5)
+    step = rules.relative_step(rule, mean, theta, 0.0, 0.1)
+    np.testing.assert_allclose(rules.relative_step(rule, mean / unit, unit * theta, 0.0, 0.1), unit * step, rtol=1e-12)
+    np.testing.assert_allclose(
+        rules.keep_norm(unit * theta, unit * step), unit * rules.keep_norm(theta, step), rtol=1e-12
+    )
