@@ -240,6 +240,12 @@ def test_rules_without_a_price_look_as_ever():
     assert "price" not in repr(ln.derive(ln.Objective(gamma=1.0), dt=0.1)).replace("price of", "")
 
 
+def test_a_rule_says_what_is_charged():
+    (half, whole) = (ln.derive(ln.Objective(price=P.Box(limit)), dt=0.1) for limit in (0.5, 1.0))
+    assert repr(P.Box(0.5)) in repr(half) and repr(half) != repr(whole)
+    assert "γ = 0, k = 1" in half._repr_markdown_()  # no η: none is in the price
+
+
 @pytest.mark.parametrize(("price", "law"), [
     (P.Acceleration(0.1, 0.5), lambda h: np.sqrt(5.0 + 2 * np.sqrt(1.3 * h / 0.1))),
     (P.Acceleration(0.1), lambda h: np.sqrt(2) * (1.3 * h / 0.1) ** 0.25),  # dear: 1 − β₁ ∝ V^¼

@@ -59,7 +59,7 @@ def _assumed(rule: LearningRule) -> list[tuple[str, str]]:
         metric, more = repr(rule.price), [("the loss", rule.price.hypothesis)]
     if rule.averaging:
         more.append(("weights", f"averaged at the rate {rule.averaging:g}; parameters are the walker's"))
-    charged = rule.objective.price is not None
+    charged = rule.price is not None and not rule.averaging  # the price says its own η, if it has one
     gains = f"k = {rule.objective.k:g}" if charged else f"ηk = {rule.objective.eta * rule.objective.k:g}"
     return [
         ("future", f"γ = {objective.gamma:g}, {gains}"), ("price of speed", metric),

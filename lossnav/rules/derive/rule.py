@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
@@ -64,6 +64,10 @@ class LearningRule(Shown):
     averaging: float = field(default=0.0, repr=False)
 
     _drawing: ClassVar[str] = "rule"
+
+    def __repr__(self) -> str:
+        told = (one.name for one in fields(self) if one.repr or getattr(self, one.name))  # a price, where there is one
+        return f"{type(self).__name__}({', '.join(f'{name}={getattr(self, name)!r}' for name in told)})"
 
     def _facts(self) -> dict[str, Any]:
         """Return the rule as it is written, its step and what it remembers."""
