@@ -157,8 +157,11 @@ class LogisticRegression(Loss):
             return self._link.derivative(z) ** 2 - self._side * self._miss(z) * self._link.second_derivative(z)
         if self.link == "logistic":
             return self._link.derivative(z)
-        pull = self._pull(self._side * z)
-        return pull * (pull + self._side * z)
+        own = self._side * z
+        far = np.clip(own, -1e8, 0.0)  # before it is 1 up to rounding
+        # On the wrong side pull + z cancels: it is pull·∫₀^∞ t e^{zt − t²/2}dt.
+        wrong = self._pull(far) ** 2 * scipy.special.hyperu(1, 0.5, far**2 / 2) / 2
+        return np.where(own < 0, wrong, self._pull(own) * (self._pull(own) + own))
 
     @staticmethod
     def _pull(u: Array) -> Array:

@@ -133,6 +133,16 @@ def test_far_from_the_boundary_against_fifty_digits(z):
     assert logistic.hessian([z])[0, 0] == pytest.approx(float(curvature), rel=1e-12)
 
 
+@pytest.mark.parametrize("z", [-3.0, -1e3, -1e5, -1e8, -1e30])
+def test_a_probit_is_curved_however_far_on_the_wrong_side(z):
+    with mpmath.workdps(80):
+        u = mpmath.mpf(-z)
+        left = mpmath.quad(lambda s: s * mpmath.exp(-s - (s / u) ** 2 / 2), [0, 1, 10, 200])  # z² of ∫t e^{zt−t²/2}dt
+        whole = mpmath.quad(lambda s: mpmath.exp(-s - (s / u) ** 2 / 2), [0, 1, 10, 200])
+        curvature = float(left / whole**2)
+    assert LogisticRegression([[1.0]], [1], link="probit").hessian([z])[0, 0] == pytest.approx(curvature, rel=1e-11)
+
+
 def test_accuracy():
     model = LogisticRegression([[1.0], [2.0], [-1.0], [-3.0]], [1, 0, 0, 1])
     assert model.accuracy([1.0]) == 0.5 and model.accuracy([-1.0]) == 0.5
