@@ -113,10 +113,17 @@ def _linear(theta: Array, g: Array, moved: Array, exact: float, rank: float) -> 
         flat = np.stack([column.ravel() for column in columns], axis=1)
         off = exact * np.linalg.norm(moved[1:]) * _widths(flat, np.eye(len(names)))
         by, widths = (dict(zip(names, part.tolist(), strict=True)) for part in (solved[0], off))
+        if _idle(by["g"] * g[1:], moved, exact):
+            continue
         best = _named(by, widths, solved[1])
         if solved[1] <= exact:
             return best
     return best
+
+
+def _idle(pull: Array, moved: Array, exact: float) -> bool:
+    """Say whether gradients add nothing but rounding: steps that repeat each other follow none."""
+    return bool(np.linalg.norm(pull) <= exact * np.linalg.norm(moved))
 
 
 def _named(by: Mapping[str, float], off: Mapping[str, float], residual: float) -> Reading:
@@ -152,6 +159,8 @@ def _scheduled(theta: Array, g: Array, moved: Array, exact: float, rank: float) 
         residual = math.sqrt(squared_error) / float(np.linalg.norm(moved[1:]))
         if residual <= exact:
             rates = -np.array(coefficients)[:, 0]
+            if len(rates) == len(g) - 1 and _idle(rates[:, None] * g[1:], moved, exact):
+                continue
             lengths = np.linalg.norm(moved, axis=1)
             steady = float(np.mean(np.abs(lengths / np.median(lengths) - 1) < 1e-5))
             rule = "gradient descent with a schedule" if len(names) == 1 else "heavy ball with a schedule"
@@ -182,6 +191,9 @@ def _averaged(theta: Array, g: Array, moved: Array, exact: float, rank: float) -
         forgetful = np.append(x[:2] < 1e-3, [False, False])
         if forgetful.any():  # a bound is reached slowly
             residual, x = _fit(theta, g, moved, np.where(forgetful, 0.0, x), corrected, each)
+        if not corrected and 1 - x[1] < 1e-3:  # a sum, if that leaves no more than a number fewer does at two errors
+            summed = _fit(theta, g, moved, np.array([x[0], 1.0, *x[2:]]), corrected, each)
+            residual, x = summed if summed[0] <= residual * (1 + 2 / moved.size) else (residual, x)
         _, slopes, rates, decay = _project(theta, g, moved, x, corrected, each)
         least = min(least, residual)
         if residual <= exact:
@@ -227,8 +239,8 @@ def _name(b1: float, b2: float, corrected: bool) -> str:
 
 
 def _fit(theta: Array, g: Array, moved: Array, x: Array, corrected: bool, each: bool) -> tuple[float, Array]:
-    """Return the least deviation near x, and the averages' two factors, p and ln ε there; a factor 0 is kept."""
-    free = x != 0.0
+    """Return the least deviation near x, and the averages' two factors, p and ln ε there; factors 0 and 1 are kept."""
+    free = np.append((x[:2] != 0.0) & (x[:2] != 1.0), [True, True])
     low, high = (np.array(end)[free] for end in _BOX)
 
     def whole(y: Array) -> Array:

@@ -201,6 +201,30 @@ def test_one_weight_tells_no_schedule_and_one_multiple_no_decay():
 
 
 @pytest.mark.slow
+def steps_of_one_weight(make, start, slopes=None, dtype=torch.float32):
+    """Return 60 steps of one weight on cosh, or along given slopes."""
+    weight = torch.nn.Parameter(torch.full((1 if slopes is None else slopes.shape[1],), start, dtype=dtype))
+    optimizer, places, gradients = make([weight]), [weight.detach().clone()], []
+    for n in range(60):
+        weight.grad = 2 * torch.sinh(weight.detach()) if slopes is None else slopes[n]
+        gradients.append(weight.grad.clone())
+        optimizer.step()
+        places.append(weight.detach().clone())
+    return ln.infer.Steps(torch.stack(places).double().numpy(), torch.stack(gradients).double().numpy())
+
+
+def test_i22_what_forgets_nothing_is_a_sum_of_squares_in_single_precision():
+    for start in (-2.5, 1.0, 4.0):
+        found = ln.infer(steps_of_one_weight(lambda p: O.Adagrad(p, lr=0.1), start), family="rule")
+        assert found.rule.startswith("Adagrad") and found.estimates["lr"].value == pytest.approx(0.1, rel=1e-2)
+
+
+def test_i22_steps_that_repeat_each_other_are_no_heavy_ball():
+    slopes = 0.1 + torch.rand(60, 6, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    record = steps_of_one_weight(lambda p: Sign(p, 0.01, (0.9, 0.99)), 0.3, slopes, torch.float64)
+    assert ln.infer(record, family="rule").rule.startswith("sign descent")
+
+
 def test_i22_schedules_are_read_as_such():
     clipped = ln.infer(run(lambda p: O.SGD(p, 0.1), clip=0.5)[0], family="rule")
     assert "schedule" in clipped.rule or clipped.estimates["lr"].value == pytest.approx(0.1)
