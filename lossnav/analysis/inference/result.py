@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -160,21 +161,29 @@ class Inference(Shown):
             if self.loss is None:
                 raise ValueError("start is given, but the record has no loss")
             begin = _checks.array("start", start, shape=(self.loss.dim,))
-            return _spread(self.again(), lambda values: self._velocity(begin, values))
+            return _spread(self.again(), self._velocity(begin))
         if self.rates is None:
             raise ValueError(f"{next(iter(arguments))} is given, but no single modes were seen")
         name, number = next((name, _checks.positive(name, value)) for name, value in arguments.items())
         return _spread(self.again(), lambda values: self._mode(name, number, values))
 
-    def _velocity(self, start: Array, values: Values) -> Array:
-        """Return the velocity at a place, (..., D); without a finite a it is gradient descent's."""
-        assert self.law is not None and self.loss is not None
-        if np.ndim(values["a"]):
-            return np.stack([self._velocity(start, dict(zip(values, each, strict=True)))
-                             for each in zip(*values.values(), strict=True)])  # fmt: skip
-        if math.isfinite(values["a"]):
-            return optimal_velocity(self.law.objective(values), self.loss, start)
-        return -self.loss.gradient(start) / values["B"]
+    def _velocity(self, start: Array) -> Callable[[Values], Array]:
+        """Return the velocity at a place, (..., D), as a function of values; of alike ones it is found once."""
+        law, loss = self.law, self.loss
+        assert law is not None and loss is not None
+
+        @functools.cache
+        def found(**numbers: float) -> Array:
+            if math.isfinite(numbers["a"]):
+                return optimal_velocity(law.objective(numbers), loss, start)
+            return -loss.gradient(start) / numbers["B"]  # without a finite a it is gradient descent's
+
+        def velocity(values: Values) -> Array:
+            columns = [np.ravel(value).tolist() for value in values.values()]
+            each = [found(**dict(zip(values, row, strict=True))) for row in zip(*columns, strict=True)]
+            return np.reshape(each, (*np.shape(values["a"]), loss.dim))
+
+        return velocity
 
     def _mode(self, name: str, number: float, values: Values) -> Array:
         """Return what is predicted of each mode, shape (..., M)."""
