@@ -228,7 +228,7 @@ def _answer(seen: Evidence, fit: Fit, asked: Question) -> Inference:
     family, likelihood, scale, noise = seen.family, seen.likelihood, seen.scale, asked.noise
     best = seen.values(likelihood.x)
     quantities = {name: Quantity.around(family, name, scale, best[name]) for name in family.names}
-    margin = np.where(likelihood.high - likelihood.low <= 1, 0.2, 0.0)  # an edge is no lack of rank
+    margin = np.where(likelihood.high - likelihood.low <= 1, 0.01, 0.0)  # an edge is no lack of rank
     inside = np.clip(likelihood.x, likelihood.low + margin, likelihood.high - margin)
     pinned, followed = inside != likelihood.x, inside
     if pinned.any():  # the others follow: what is not told is a way along which the fit stays as good
@@ -246,7 +246,7 @@ def _answer(seen: Evidence, fit: Fit, asked: Question) -> Inference:
             lost.append(name)
         else:
             low, high = (float(quantities[name].value(end)) for end in ends)
-            estimates[name] = Estimate(best[name], low, high, family.names[name])
+            estimates[name] = Estimate(min(max(best[name], low), high), low, high, family.names[name])
     # Members of the family along γ: over its interval, or, if it is lost, over all of its range.
     grid: Sequence[float] = [0.0, 0.25, 0.5, 2 / 3, 0.8, 1.0] if "gamma" in lost else []
     if "gamma" in estimates:

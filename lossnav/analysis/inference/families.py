@@ -25,6 +25,7 @@ Values = Mapping[str, Any]  # numbers, or arrays of one shape where many coordin
 _FAR = 12.0  # e-folds from the data's scale at which a logarithmic coordinate ends
 _EDGE = 1e4  # from the data's own scale, beyond which a value is none to count in
 _APART, _FASTEST = 0.25, 130.0  # of swings to begin from, in units of the rate 3/span
+_LEAST = 1e-14  # how near a share comes to an edge at which the family has no member
 _OUT = 1e7  # times what is typical: at the upper edge, as far as any record can tell
 
 
@@ -208,27 +209,27 @@ class Memory(Planner):
     r"""A heavy ball :math:`\ddot θ=−Γ\dot θ−b∇L`, which no planner is: h/r falls with r."""
 
     def box(self, scale: Scale) -> tuple[Array, Array]:
-        rate = math.log(scale.rate)
-        gain = 2 * rate - math.log(scale.curvature)
-        return np.array([rate - _FAR, gain - 2 * _FAR]), np.array([rate + _FAR, gain + 2 * _FAR])
+        gain = 2 * math.log(scale.rate) - math.log(scale.curvature)
+        return np.array([_LEAST, gain - 2 * _FAR]), np.array([1 - _LEAST, gain + 2 * _FAR])
 
     def starts(self, scale: Scale) -> Array:
         rate = math.log(scale.rate)
         slow = _grid(np.arange(-1.0, _FAR, 2.0), np.linspace(-2.0, 2.0, 9)) @ [[1.0, 1.0], [0.0, 1.0]]
         swinging = _grid((-1.0, 0.0, 1.0, 2.5), 2 * np.log(scale.frequencies))
-        origins = [[rate, 2 * rate - math.log(curvature)] for curvature in (scale.curvature, scale.stiffest)]
-        return np.concatenate([slow + origins[0], swinging + origins[1]])
+        origins = [[0.0, 2 * rate - math.log(curvature)] for curvature in (scale.curvature, scale.stiffest)]
+        friction, b = np.concatenate([slow + origins[0], swinging + origins[1]]).T  # logarithms
+        return np.stack([scipy.special.expit(friction), b - np.logaddexp(0.0, friction)], axis=1)
 
     def values(self, x: Array, scale: Scale) -> dict[str, Any]:
-        friction, b = np.exp(x[..., 0]), np.exp(x[..., 1])
+        friction, b = scale.rate * x[..., 0] / (1 - x[..., 0]), np.exp(x[..., 1]) / (1 - x[..., 0])
         return {"friction": friction, "b": b, "A": -1 / b, "B": friction / b, "C": 0.0 * b}
 
     def columns(self, h: Array, t: Array, values: Values) -> Array:
         """Return both motions of each mode, which begins with any velocity."""
-        half = _each(values["friction"])[..., None] / 2
-        root = np.sqrt(half * half - (_each(values["b"]) * h)[..., None] + 0j)
+        half, pull = _each(values["friction"])[..., None] / 2, (_each(values["b"]) * h)[..., None]
+        root = np.sqrt(half * half - pull + 0j)
         since = t - t[0]
-        slow, fast = np.exp((root - half) * since), np.exp((-root - half) * since)
+        slow, fast = np.exp(-pull / (half + root) * since), np.exp((-root - half) * since)
         near = since * np.exp(-half * since)
         spread = np.where(abs(root) * since > 1e-6, (slow - fast) / np.where(root == 0, 1.0, 2 * root), near)
         return np.asarray(np.stack([(slow + fast).real / 2, spread.real], axis=-1))
@@ -242,14 +243,13 @@ class Hyperbolic(Planner):
 
     def box(self, scale: Scale) -> tuple[Array, Array]:
         v = math.log(scale.rate)
-        return np.array([v - _FAR, v - _FAR]), np.array([v + _FAR, v + _FAR])
+        return np.array([_LEAST, v - _FAR]), np.array([1 - _LEAST, v + _FAR])
 
     def starts(self, scale: Scale) -> Array:
-        rate = math.log(scale.rate)
-        return rate + _grid((-1.0, 1.0), np.linspace(-3.0, 3.0, 13))
+        return _grid((0.25, 0.75), math.log(scale.rate) + np.linspace(-3.0, 3.0, 13))
 
     def values(self, x: Array, scale: Scale) -> dict[str, Any]:
-        alpha, v = np.exp(x[..., 0]), np.exp(x[..., 1])
+        alpha, v = scale.rate * x[..., 0] / (1 - x[..., 0]), np.exp(x[..., 1])
         gain = v / _laplace(2 * v, alpha) - v * v
         return {"alpha": alpha, "a": gain / scale.curvature, "C": 0.0 * v}  # there is no drift
 

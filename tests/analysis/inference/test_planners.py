@@ -417,6 +417,30 @@ def test_i20_at_an_edge_the_interval_is_one_sided():
     assert scipy.stats.binomtest(int(excluded), RUNS, 0.05).pvalue > 0.05
 
 
+def test_i20_intervals_reach_edges_and_not_the_end_of_a_search():
+    """Gradient descent is any large friction: the profile is found anew, by its motions with amplitudes fitted."""
+    h, t = np.array([1.0, 3.0]), np.linspace(0, 3, 30)
+    path = np.exp(-np.outer(t, h)) + 0.01 * np.random.default_rng(0).normal(size=(30, 2))
+
+    def worst(friction):
+        def cost(gain):
+            slow = (friction - np.sqrt(friction**2 - 4 * gain * friction * h)) / 2
+            parts = np.exp(-np.stack([slow, friction - slow]) * t[:, None, None])
+            fits = [np.linalg.lstsq(parts[..., i], path[:, i])[1][0] for i in range(2)]
+            return sum(fits) / 1e-4
+
+        return scipy.optimize.minimize_scalar(cost, bounds=(0.9, 1.1), method="bounded", options={"xatol": 1e-9}).fun
+
+    found = ln.infer(path, bowl(*h), times=t, family="memory", noise=0.01).estimates
+    assert found["friction"].high == found["b"].high == math.inf
+    assert worst(found["friction"].low) - worst(1e4) == pytest.approx(scipy.stats.chi2.ppf(0.95, 1), abs=0.01)
+    undiscounted = np.exp(-np.outer(t, np.sqrt(h)))
+    assert ln.infer(undiscounted, bowl(*h), times=t, family="hyperbolic", noise=0.01).estimates["alpha"].low == 0
+    a = [value(ln.infer(undiscounted, bowl(*h), times=t, family=f, known={name: 0.0}), "a")
+         for f, name in (("hyperbolic", "alpha"), ("planner", "gamma"))]  # fmt: skip
+    assert a == pytest.approx([1.0, 1.0], rel=1e-9)
+
+
 def test_i19_a_vague_record_does_not_exclude_gradient_descent():
     loss, t = bowl(1.0, 4.0), np.linspace(0, 2, 20)
     path = ln.solve(ln.Objective(gamma=8.0), loss, [1.0, 1.0])(t)
@@ -625,8 +649,7 @@ def test_it_can_be_looked_at_and_taken_away():
         (np.arange(6.0)[:, None], bowl(1.0), {"times": np.arange(6.0), "family": "rule"}, "family = 'rule' needs"),
         (np.arange(6.0)[:, None], WELL, {"times": np.arange(6.0)}, "path has places"),
         *((np.exp(-np.arange(6.0) / 3)[:, None], bowl(1.0), {"times": np.arange(6.0), "family": f, "known": held}, said)
-          for f, held, said in (("deadline", {"T": 600.0}, "an edge"), ("deadline", {"T": math.inf}, "'T'"),
-                                ("memory", {"friction": 0.0}, "an edge"), ("hyperbolic", {"alpha": 0.0}, "an edge"))),
+          for f, held, said in (("deadline", {"T": 600.0}, "an edge"), ("deadline", {"T": math.inf}, "'T'"))),
         (np.exp(-np.arange(6.0))[:, None] * [1, 2], WELL, {"times": np.arange(6.0), "family": "memory"}, "Quadratic"),
     ],
 )  # fmt: skip
