@@ -439,6 +439,8 @@ def test_i20_intervals_reach_edges_and_not_the_end_of_a_search():
     a = [value(ln.infer(undiscounted, bowl(*h), times=t, family=f, known={name: 0.0}), "a")
          for f, name in (("hyperbolic", "alpha"), ("planner", "gamma"))]  # fmt: skip
     assert a == pytest.approx([1.0, 1.0], rel=1e-9)
+    late = ln.infer(undiscounted, bowl(*h), times=t, family="deadline", noise=0.01)
+    assert {"T", "c"} <= set(late.unidentified[0].names), "any late date will do"
 
 
 def test_i19_a_vague_record_does_not_exclude_gradient_descent():
@@ -649,7 +651,7 @@ def test_it_can_be_looked_at_and_taken_away():
         (np.arange(6.0)[:, None], bowl(1.0), {"times": np.arange(6.0), "family": "rule"}, "family = 'rule' needs"),
         (np.arange(6.0)[:, None], WELL, {"times": np.arange(6.0)}, "path has places"),
         *((np.exp(-np.arange(6.0) / 3)[:, None], bowl(1.0), {"times": np.arange(6.0), "family": f, "known": held}, said)
-          for f, held, said in (("deadline", {"T": 600.0}, "an edge"), ("deadline", {"T": math.inf}, "'T'"))),
+          for f, held, said in (("+decay", {"j": math.inf}, "an edge"), ("deadline", {"T": math.inf}, "'T'"))),
         (np.exp(-np.arange(6.0))[:, None] * [1, 2], WELL, {"times": np.arange(6.0), "family": "memory"}, "Quadratic"),
     ],
 )  # fmt: skip
