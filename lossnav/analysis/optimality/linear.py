@@ -80,7 +80,7 @@ def _still(law: Array, hessian: Array | None, metric: Array | str, gamma: float 
         if vectors is None:
             return OptimalFor(False, "no basis of eigenvectors: for no constant metric, discount and loss (N1)")
         if values[0] <= 0:
-            why = f"the eigenvalue {values[0]:.4g} is not positive: for no loss with a minimum (N1)"
+            why = f"the eigenvalue {values[0]:.4g} is not positive: for no loss with a strict minimum (N1)"
             return OptimalFor(False, why, nearest=_real_part(law))
         # Of the metrics that make the eigenvectors orthogonal the one in which they have length one.
         g = np.linalg.inv(vectors @ vectors.T)
