@@ -385,3 +385,13 @@ def test_half_way_to_a_new_task_takes_ln_two_over_rho_if_it_is_curved_like_the_o
         half[curvature] = float(run.t_events[0][0])
     assert half[1.0] == pytest.approx(math.log(2), rel=1e-8)
     assert half[4.0] < 0.25 and half[0.25] > 1.5
+
+
+@pytest.mark.parametrize(("factor", "hurries"), [(4.0, True), (0.25, False)])
+def test_a_planner_hurries_while_uncertainty_lasts_and_waits_where_it_grows(factor, hurries) -> None:
+    """At γ = 0 a variance that stayed would move the mean at √(ηkvH); v comes back to λ_S/kH, here 0.4."""
+    plan = un.plan(
+        un.Problem(entropy=0.8, gamma=0.0), ln.losses.Quadratic([[2.0]], minimum=[0.0]), [1e-3], [0.4 * factor]
+    )
+    rate = -float(plan.mean_rate(0.0)[0, 0]) / 1e-3
+    assert (rate > 1.05 * math.sqrt(2.0 * 0.4 * factor)) is hurries and rate / math.sqrt(0.8) < max(factor, 1.0)
