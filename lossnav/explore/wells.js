@@ -240,9 +240,7 @@ export function course(found, path, start, until, stride = 4) {
     if (t > until) break;
     if (t > 0) points.push([t, found.x[i]]);
   }
-  const [last] = points[points.length - 1];
-  const left = found.side * NEAR * Math.exp(-found.rate * Math.max(0, until - path.time));
-  if (last < until) points.push([until, found.minimum + left]);
+  if (points[points.length - 1][0] < until) points.push([until, placeAt(found, path, until)]);
   return points;
 }
 
