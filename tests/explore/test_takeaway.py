@@ -49,6 +49,17 @@ def test_reset_brings_back_the_window_and_what_is_told_of_it(stand, widget):
     assert page.evaluate(shown) == first != moved
 
 
+def test_reset_takes_back_what_was_said_of_a_change(stand):
+    page, shown = stand(explore.Board()), "document.querySelector('#one .lossnav-explorable').textContent"
+    first = page.evaluate(shown)
+    page.evaluate(
+        "[...document.querySelectorAll('#one button')].find(({ textContent }) => textContent === 'a while').click()"
+    )
+    changed = page.evaluate(shown)
+    page.evaluate(f"{PRESS}('Reset')")
+    assert page.evaluate(shown) == first != changed
+
+
 def test_no_jump_comes_after_the_end(stand):
     jump = "[...document.querySelectorAll('#one button')].find((button) => button.textContent === 'Jump')"
     assert stand(explore.BeliefFilter(now=20_000)).evaluate(f"{jump}.disabled")

@@ -52,6 +52,10 @@ const buildBoard = (root, state) => {
     numbers: [formulas.node, code.node],
   });
   const putStart = planePoint(stage, state, "start", { label: "start θ(0)", color: ink("ink"), hold: SHARED.hold, small: 0.1 });
+  root.addEventListener("reset", () => {
+    changed = [];
+    show();
+  });
   /** @type {SquareFrame} */
   let frame;
   const show = () => {
