@@ -10,7 +10,8 @@ import numpy as np
 import oracles
 import pytest
 from javascript import PYTHON
-from paths import EXPLORE
+from oracles.common import fixed
+from paths import EXPLORE, ROOT
 from scipy.integrate import quad
 
 import lossnav as ln
@@ -29,6 +30,12 @@ def test_plans_of_the_map_are_pythons(module):
     for setting, actions in zip(POINTS, module(explore.StayMap)(expression, POINTS), strict=True):
         wanted = list(oracles.StayMap(**setting).actions().values())
         np.testing.assert_allclose([np.nan if J is None else J for J in actions], wanted, atol=2e-6)
+
+
+def test_a_path_that_is_still_on_its_way_ends_where_it_is(module):
+    t, theta = module(explore.StayMap)("M.bothPlans(M.plansAt(5), -0.126).cross.points.at(-1)")
+    path = ln.solve(ln.Objective(gamma=5.0), ln.losses.Section(ln.losses.DoubleWell(), axis=0), [-0.126])
+    assert theta == pytest.approx(path(t)[0], abs=1e-4)
 
 
 def test_the_line_of_the_map_is_where_both_plans_cost_the_same(module):
@@ -130,6 +137,32 @@ LINES = [
 def test_what_is_taken_away_runs_in_a_fresh_python(module, widget):
     lines = module(type(widget))(PYTHON, widget.get_state(widget._state_names()))
     subprocess.run([sys.executable, "-c", lines], check=True)
+
+
+TOLD = [
+    (explore.PathPace(power=0.0, bend=1.1, pace=1.7), 3),
+    (explore.RateDrop(n=20), 3),
+    (explore.ModeMemory(n=9), 2),
+    (explore.TunedRates(tries=0, rate=2), None),
+]
+
+
+@pytest.mark.parametrize(("widget", "digits"), TOLD, ids=lambda given: type(given).__name__)
+def test_what_is_taken_away_is_what_is_told(module, frame, monkeypatch, widget, digits):
+    monkeypatch.chdir(ROOT)
+    *lines, last, _ = module(type(widget))(PYTHON, widget.get_state(widget._state_names())).split("\n")
+    room: dict[str, object] = {}
+    exec("\n".join(lines), room)
+    value = np.squeeze(eval(last, room))
+    told = widget._shared["names"][str(value)] + ", by" if digits is None else fixed(float(value), digits)
+    assert told in frame(widget)["words"]
+
+
+@pytest.mark.parametrize(
+    "widget", [explore.MuonQuintic(sigma=1.4, n=9), explore.ValueBounds(smoothness=0.5, start=0.1)]
+)
+def test_what_is_taken_away_runs_where_something_is_lost(module, widget):
+    exec(module(type(widget))(PYTHON, widget.get_state(widget._state_names())), {})
 
 
 def test_the_rate_that_is_taken_away_is_zero_after_the_end(module):

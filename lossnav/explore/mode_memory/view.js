@@ -28,5 +28,5 @@ export default explorable("ModeMemory", ...curvesView(SHARED, {
   }),
   curves,
   words: modeWords,
-  python: ({ bend, beta, n }) => [`ln.sgd.displacement([${inPython(bend)}], [1, ${n}], eta=1.0, beta=${inPython(beta)}, batch=1, gradient_variance=[1.0], form="discrete")`],
+  python: ({ bend, beta, n }) => [`one, far = ln.sgd.displacement([${inPython(bend)}], [1, ${n}], eta=1.0, beta=${inPython(beta)}, batch=1, gradient_variance=[1.0], form="discrete")`, "far / one"],
 }));

@@ -34,6 +34,8 @@ export default explorable("MuonQuintic", ...curvesView(SHARED, {
   python: ({ sigma, before, n }) => [
     `a, b, c, x = ${SHARED.quintic.map(inPython).join(", ")}, ${inPython(sigma)}`,
     `for k in range(${n}):`,
+    `    if abs(x) > ${LOST}:`,
+    "        break",
     `    x = x * (a + b * x**2 + c * x**4) if k < ${before} else x * (3 - x**2) / 2`,
     "x",
   ],

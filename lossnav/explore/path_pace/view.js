@@ -31,8 +31,10 @@ export default explorable("PathPace", ...curvesView(SHARED, {
   python: ({ power, bend, pace }) => [
     "y = np.linspace(1, 0, 20001)",
     `path = np.stack([y, y ** ${inPython(bend)}], axis=1)`,
-    `L = ln.losses.Quadratic(np.diag([1.0, ${SHARED.kappa}.0]), minimum=[0.0, 0.0]).value((path[1:] + path[:-1]) / 2)`,
+    `bowl = ln.losses.Quadratic(np.diag([1.0, ${SHARED.kappa}.0]), minimum=[0.0, 0.0])`,
+    "L = bowl.value((path[1:] + path[:-1]) / 2)",
     `wanted, mine = np.sqrt(2 * L), ${inPython(pace)} * np.sqrt(11) * (L / 5.5) ** ${inPython(power)}`,
-    "np.sum((mine - wanted) ** 2 / (2 * mine) * np.linalg.norm(np.diff(path, axis=0), axis=1))  # speed",
+    "speed = np.sum((mine - wanted) ** 2 / (2 * mine) * np.linalg.norm(np.diff(path, axis=0), axis=1))",
+    "speed / ln.value(ln.Objective(), bowl, [1.0, 1.0])  # the part of the least cost",
   ],
 }));

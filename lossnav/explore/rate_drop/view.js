@@ -31,6 +31,7 @@ export default explorable("RateDrop", ...curvesView(SHARED, {
     `rate = {"mass": ln.noether.mass(0.1, 0.9), "friction": ln.noether.friction(0.9)}`,
     `decay = rate["friction"] / (4 * 0.1 * ${inPython(memory)})`,
     `rest = rate["mass"] / (decay * rate["friction"] ** 2)  # of r⁴, for gradients of size 1`,
-    `ln.noether.radius_squared(0.1 * ${inPython(n)}, initial=(${inPython(drop)} * rest) ** 0.5, gradient_norm_squared=1.0, decay=decay, **rate)`,
+    `square = ln.noether.radius_squared(0.1 * ${inPython(n)}, initial=(${inPython(drop)} * rest) ** 0.5, gradient_norm_squared=1.0, decay=decay, **rate)`,
+    "(square**2 / rest) ** 0.25  # the radius over that of its new rest",
   ],
 }));

@@ -40,7 +40,10 @@ export default explorable("ValueBounds", ...curvesView(SHARED, {
   python: ({ gamma, smoothness, pl, start }) => [
     `soft = ln.losses.Function(lambda x: np.sum(np.logaddexp(x, -x) - np.log(2) + ${SHARED.ridge / 2} * x**2, axis=-1), dim=1)`,
     `plan = ln.Objective(gamma=${inPython(gamma)})`,
-    `low, high = ln.value_bounds(plan, soft, [${inPython(start)}], smoothness=${inPython(smoothness)}, pl=${inPython(pl)})`,
-    `low, ln.value(plan, soft, [${inPython(start)}]), high`,
+    "try:",
+    `    print(ln.value_bounds(plan, soft, [${inPython(start)}], smoothness=${inPython(smoothness)}, pl=${inPython(pl)}))`,
+    "except ValueError as reason:  # a claim fails at the start",
+    "    print(reason)",
+    `ln.value(plan, soft, [${inPython(start)}])`,
   ],
 }), (values) => ({ ...values, pl: Math.min(Number(values.pl), Number(values.smoothness)) }));
