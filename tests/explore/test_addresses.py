@@ -104,6 +104,13 @@ def test_whatever_an_address_says_a_state_that_python_takes_is_drawn(frame, name
                 assert getattr(drawn, key) == expected, (key, value)
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_what_moves_along_whole_numbers_is_one(name):
+    shared = getattr(explore, name)._shared
+    axis = shared.get("axis", {})
+    assert not axis.get("whole") or shared["traits"][axis["trait"]].get("whole")
+
+
 def test_a_price_next_to_nothing_is_drawn(frame):
     """A rate lost all its digits, and what it leads to came to rest never."""
     drawn = frame(explore.OneMap(), hash=asked("OneMap", {"gamma": 1, "speed": 1e-308}))["drawn"]
