@@ -71,7 +71,7 @@ const buildMovingNetwork = (root, state) => {
  */
 function drawMotion(at, { f, x, up, slope }, far, { run, same }, n) {
   const [upper, lower] = [panelWindow(at, f.rows.far), panelWindow(at, f.rows.slope)];
-  const steps = [...new Set(samples(0, Math.log10(longest), 120).map((u) => Math.round(10 ** u)))];
+  const steps = [...new Set(samples(0, Math.log10(longest), 1200).map((u) => Math.round(10 ** u)))];
   const place = (/** @type {number} */ k, /** @type {number} */ value) => [x(Math.log10(k)), up(Math.log10(value))];
   for (const box of [f.rows.far, f.rows.slope]) upright(at, x(Math.log10(n)), box, "ln-grid");
   drawLine(lower, [[f.left, slope(1)], [f.right, slope(1)]], { stroke: ink("soft"), "stroke-width": 1, "stroke-dasharray": "5 4" });

@@ -103,7 +103,7 @@ function drawShares(at, f, { h, share }, setting, n) {
  */
 function drawExponent(at, f, { x, c }, { slope, own }, far, n) {
   const inner = panelWindow(at, f.rows.c);
-  const steps = [...new Set(samples(Math.log10(2), Math.log10(mostSteps), 120).map((u) => Math.round(10 ** u)))];
+  const steps = [...new Set(samples(Math.log10(2), Math.log10(mostSteps), 1200).map((u) => Math.round(10 ** u)))];
   if (!own) drawLine(inner, [[f.left, c(1 - slope)], [f.right, c(1 - slope)]], { stroke: ink("ink"), "stroke-width": 1.4, "stroke-dasharray": "5 4" });
   upright(inner, x(Math.log10(n)), f.rows.c, "ln-grid");
   drawLine(inner, steps.map((k) => [x(Math.log10(k)), c(exponentAt(far, k))]), { stroke: ink("optimal"), "stroke-width": 2.6, ...curve("exponent", x, c) });
