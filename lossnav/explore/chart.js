@@ -3,7 +3,7 @@
 /** @import { Box, Paper, Scale } from "./kit.js" */
 /** @import { State } from "./life.js" */
 
-import { PHONE_TALL, drawPanel, entries, isWide, nameAcross, resize, scale, stageWidth, ticksAcross, ticksUp } from "./kit.js";
+import { PHONE_TALL, drawPanel, entries, isWide, nameAcross, resize, scale, stageWidth, ticksAcross, ticksUp, trueMinus } from "./kit.js";
 
 /** @typedef {Box & { title: string | null }} Row */
 
@@ -52,7 +52,7 @@ export function timeAxis(at, f, first, span, step, name) {
   const x = scale([first, first + span], [f.left, f.right]);
   /** @type {[number, string][]} */
   const ticks = [];
-  for (let t = Math.ceil(first / step) * step; t <= first + span; t += step) ticks.push([t, String(t).replace("-", "−")]);
+  for (let t = Math.ceil(first / step) * step; t <= first + span; t += step) ticks.push([t, trueMinus(String(t))]);
   nameTicks(at, f, x, ticks, name);
   return x;
 }

@@ -3,7 +3,7 @@
 /** @import { Figure } from "./kit.js" */
 /** @import { State } from "./life.js" */
 
-import { clamp, degrees, draw, fixed, lastOf, make, setAll } from "./kit.js";
+import { clamp, degrees, draw, fixed, lastOf, make, setAll, trueMinus } from "./kit.js";
 
 /**
  * @typedef {object} Slider
@@ -70,7 +70,7 @@ export function slider({ symbol, name, marks, toPosition, toValue, text, onInput
  * @param {Dial} dial
  * @param {{ toPosition: (value: number) => number, toValue: (position: number) => number, steps?: number }} map
  */
-export function traitDial(state, trait, { symbol, name, marks, digits = 2, text = (v) => fixed(v, digits), label = String }, map) {
+export function traitDial(state, trait, { symbol, name, marks, digits = 2, text = (v) => fixed(v, digits), label = (v) => trueMinus(String(v)) }, map) {
   const labelled = marks.map((value) => ({ value, label: label(value) }));
   return slider({ symbol, name, marks: labelled, text, onInput: (v) => state.set(trait, v), part: trait, ...map });
 }

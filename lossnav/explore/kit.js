@@ -66,6 +66,9 @@ export const layer = (stage) => draw(stage, "g", { "aria-hidden": "true" });
 /** A colour of the style sheet. */
 export const ink = (/** @type {string} */ name) => `var(--ln-${name})`;
 
+/** The same text with a true minus sign. */
+export const trueMinus = (/** @type {string} */ text) => text.replace("-", "−");
+
 /**
  * A number with a true minus sign, and no minus before a rounded zero.
  * @param {number} value
@@ -73,7 +76,7 @@ export const ink = (/** @type {string} */ name) => `var(--ln-${name})`;
  */
 export function fixed(value, digits) {
   const text = value.toFixed(digits);
-  return Number(text) === 0 ? (0).toFixed(digits) : text.replace("-", "−");
+  return Number(text) === 0 ? (0).toFixed(digits) : trueMinus(text);
 }
 
 /**
@@ -87,7 +90,7 @@ export function compact(value) {
   if (size >= 1e4 || size < 1e-3) {
     const [digits, power] = value.toExponential(1).split("e");
     const raised = [...String(Number(power))].map((c) => (c === "-" ? "⁻" : "⁰¹²³⁴⁵⁶⁷⁸⁹"[Number(c)])).join("");
-    return `${digits.replace("-", "−")}·10${raised}`;
+    return `${trueMinus(digits)}·10${raised}`;
   }
   return fixed(value, clamp(2 - Math.floor(Math.log10(size)), 0, 4));
 }
