@@ -70,5 +70,20 @@ def test_a_dragged_stream_stays_under_the_hand(stand):
     page.drag((x, y), (x - 60, y), steps=12)
     moved = 120 - page.evaluate("model.get('now')")
     assert moved == pytest.approx(60 / wide * SPAN, abs=2)  # the window stays while it is held
-    page.evaluate("[...document.querySelectorAll('.ln-button')].findLast((b) => b.textContent === 'Reset').click()")
+    page.evaluate("[...document.querySelectorAll('.ln-button')].find((b) => b.textContent === 'Reset').click()")
     assert page.evaluate("model.get('now')") == 120
+
+
+def test_time_is_where_the_hand_is_whichever_way_it_came(stand):
+    times = []
+    for way in ([180], [240, 300, -100, 180]):
+        page = stand(explore.TaskSwitch(switches=[(4.0, 2.0, 1.0)], now=8.0))
+        x, y = middle(page, ".ln-stage [role=slider]")
+        page.tab.mouse.move(x, y)
+        page.tab.mouse.down()
+        for dx in way:
+            page.tab.mouse.move(x + dx, y)
+        page.tab.mouse.up()
+        times.append(page.evaluate("model.get('now')"))
+        assert middle(page, ".ln-stage [role=slider]")[0] < x + 170  # the window has followed
+    assert times[0] == times[1] > 9

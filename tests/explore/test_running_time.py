@@ -79,7 +79,7 @@ def test_switch_comes_now_and_time_goes_on(stand, moving):
     press(page, "Switch")
     assert page.evaluate("model.get('switches').length") == 2
     page.wait_until("model.get('now') > 7")
-    press(page, "Reset")
+    press(page, "Restart")
     assert page.evaluate("[model.get('now'), model.get('switches').length]") == [0, 0]
 
 
@@ -94,7 +94,7 @@ def test_there_is_an_end_to_switching(stand):
     page = stand(explore.TaskSwitch(switches=life, now=8.0), (1000, 900))
     button = BUTTON % ("Switch", "Switch")
     assert page.evaluate(f"{button}.disabled") is True
-    press(page, "Reset")
+    press(page, "Restart")
     assert page.evaluate(f"{button}.disabled") is False
 
 

@@ -76,7 +76,7 @@ const buildTaskSwitch = (root, state) => {
     state.set("switches", [...kept, [now, curvature, minimum]]);
     run(now + 5);
   };
-  const reset = () => {
+  const restart = () => {
     state.set("switches", []);
     state.set("now", 0);
     root.dispatchEvent(new Event("reset"));
@@ -84,7 +84,7 @@ const buildTaskSwitch = (root, state) => {
   const row = buttonRow([
     ["Switch", "the next task comes now, as a surprise", change],
     ["Run", "let time run", () => (time.wanted() ? goTo(state.get("now")) : run(Infinity))],
-    ["Reset", "back to the first task, at rest", reset],
+    ["Restart", "back to the first task, at rest", restart],
   ]);
   scaffold(root, {
     label: "what a switch of the task does to a weight's variance",
@@ -122,7 +122,8 @@ const buildTaskSwitch = (root, state) => {
     update() {
       const given = state.pick("gamma", "entropy", "curvature", "minimum", "switches", "now");
       story = taskHistory(given, story);
-      first = follow(first, given.now, 3, 7);
+      // A window that followed the hand would run away under it.
+      if (!stage.querySelector(".ln-held")) first = follow(first, given.now, 3, 7);
       for (const [trait, dial] of entries(dials)) dial.show(given[trait]);
       row.buttons[0].disabled = given.switches.length >= MOST;
       moving.replaceChildren();
@@ -142,6 +143,7 @@ const buildTaskSwitch = (root, state) => {
     },
     leave: time.leave,
   };
+  stage.addEventListener("lostpointercapture", view.update);
   root.addEventListener("reset", () => {
     first = state.get("now") - PAST;
     view.update();
