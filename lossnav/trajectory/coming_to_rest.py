@@ -107,19 +107,19 @@ class ToRests:
             return
         # Of the rests that are left, those that a path can reach and that may matter.
         ends = self._below(ends)
-        if forgotten := self._forgotten(ends):
-            budget.stage("a path that is forgotten on its way")
-            path = self._late(replace(rests, points=np.array([end.centre for end in forgotten])))
-            yield replace(path, unseen=rests.unseen)
-            ends = [end for end in ends if end not in forgotten]
-            if not ends:
-                return
+        forgotten = self._forgotten(ends)
+        led = [end for end in ends if end not in forgotten]
         # To each of these an extremal; where none has one, to saddles that are blunt enough for the discount.
-        has_extremal, least = False, math.inf
-        for path in self._all(ends, rests):
+        has_extremal, least = bool(forgotten), math.inf
+        for path in self._all(led, rests) if led else ():
             has_extremal = has_extremal or path.status is not Status.NO_EXTREMAL
             least = min(least, path.action) if path.converged else least
             yield path
+        if forgotten:
+            budget.stage("a path that is forgotten on its way")
+            path = self._late(replace(rests, points=np.array([end.centre for end in forgotten])))
+            if path.action < least - path.error:
+                yield replace(path, unseen=rests.unseen)
         if not (has_extremal or len(floor)):
             saddles = stationary.saddles(objective, final, theta0, rests)
             yield from map(self._onto_saddle, saddles)
@@ -184,11 +184,25 @@ class ToRests:
     def _forgotten(self, ends: list[LocalValue]) -> list[LocalValue]:
         """Return of several rests under a drift those that no path gets to before the discount leaves nothing to pay.
 
-        Which of them it would get to then has no weight in J, and Newton's method would not find out.
+        Which of them it would get to then has no weight in J, and Newton's method may not find out: those to which the
+        law of the end leads it at once are left to it.
         """
         if self.objective.drift is None or self.graded or self.cut is not None or len(ends) == 1:
             return []
-        return [end for end in ends if self.objective.gamma * _arrival(self.theta0, end)[1] > FADED]
+        late = [end for end in ends if self.objective.gamma * _arrival(self.theta0, end)[1] > FADED]
+        return [end for end in late if not self._led(end)]
+
+    def _led(self, end: LocalValue) -> bool:
+        """Return whether Newton's method finds an extremal to a rest on the first mesh, from the law of the end."""
+        coarse = self._begun(end)
+        if self._too_coarse(coarse):
+            return False
+        found = newton.minimise(coarse, self._lawful(end, coarse))
+        return found.converged and float(np.max(np.abs(found.path[-1] - end.fixed))) <= _arrival(self.theta0, end)[0]
+
+    def _lawful(self, end: LocalValue, problem: Transcription) -> Array:
+        """Return the law of the end, from the start on or from when the loss has settled."""
+        return end.follow(self.theta0, np.maximum(problem.times - self.settled, 0.0))
 
     def _estimates(self, ends: list[LocalValue]) -> Array:
         """Return what a path to each rest may cost, shape (N,): a straight line, and no wall in its way.
@@ -282,8 +296,7 @@ class ToRests:
         coarse = self._begun(end)
         if self._too_coarse(coarse):
             return self._unresolved(coarse)
-        lawful = end.follow(self.theta0, np.maximum(coarse.times - self.settled, 0.0))
-        return self._arriving(coarse, self._from(lawful, coarse), end, ends)
+        return self._arriving(coarse, self._from(self._lawful(end, coarse), coarse), end, ends)
 
     def _from(self, start: Array, problem: Transcription) -> newton.Minimum:
         """Look for an extremal from a path; if that leads nowhere under a strong discount, from the gradient flow."""
