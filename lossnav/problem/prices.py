@@ -679,9 +679,6 @@ class Norm(Price):
                 velocity[..., layer.part] = layer.ridge(x[..., layer.part], bowl.curvature[layer.part])
         return velocity
 
-    def costate(self, x: Array, bowl: Bowl) -> Array:
-        return super().costate(x, bowl) if self._box is None else self._box.costate(x, bowl)
-
     def cost(self, x: Array, bowl: Bowl) -> Any:
         """Return what the loss costs on the way, by quadrature where the norm is not the largest speed's."""
         if self._box is not None:

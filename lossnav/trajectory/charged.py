@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from lossnav._checks import Array, NoMinimiser, NotConverged
-from lossnav.problem.losses import Loss, Quadratic
+from lossnav.problem.losses import Quadratic
 from lossnav.problem.objective import Objective
 from lossnav.problem.prices import Bowl, Price, Softened
 from lossnav.trajectory import accelerated, action, deadline, late, modes, stationary
@@ -47,30 +46,6 @@ def bowl(objective: Objective, hessian: Array) -> tuple[Bowl, str]:
     coupled = np.max(np.abs(hessian - np.diag(h))) > _DIAGONAL * np.max(np.abs(hessian))
     reason = "needs a Hessian that is diagonal, as the price's axes are" if coupled else price_of(objective).refuses(h)
     return Bowl(h, objective.k, objective.gamma), reason
-
-
-def surplus(objective: Objective, loss: Loss) -> Callable[[Array, Array, Array], Any]:
-    """Return what a place, velocity and acceleration cost per time beyond the optimum there: D_φ (W10, W12).
-
-    Raises:
-        ValueError: V is not known in closed form.
-    """
-    price = price_of(objective)
-    if not isinstance(loss, Quadratic):
-        raise ValueError(
-            f"loss = {loss!r}, but beside a price it must be a losses.Quadratic: else V has no closed form"
-        )
-    origin = np.zeros(loss.dim)
-    if price.order == 2:
-        law = accelerated.Law.of(objective, loss)
-        lower = np.linalg.cholesky(objective.metric_matrix(loss.dim))
-        m = accelerated.charged(objective).m
-        return lambda x, v, a: price.bregman(a @ lower, m * law(x, v) @ lower)
-    axes, declined = bowl(objective, loss.hessian(origin))
-    if declined:
-        raise ValueError(f"objective.price = {price!r} {declined}")
-    minimum = -loss.gradient(origin) / axes.curvature
-    return lambda x, v, _: price.bregman(v, price.costate(x - minimum, axes))
 
 
 class OnBowl:

@@ -90,8 +90,7 @@ def regret(
         path: recorded steps θ_0 … θ_N, shape (N + 1, D), evenly spaced in time; or a ``Trajectory``, recorded every
             ``dt`` from the start to the last of its ``times``.
         objective: η, k, γ, any metric, any drift. With a finite horizon the steps fill it: N·dt = T.
-            Under a price the regret is ∫e^{−γt}D_φ(θ̇, −∇V)dt, a Bregman divergence, where V has a closed form; where
-            acceleration is charged it is that of θ̈, the steps joined by a cubic spline.
+            Where acceleration is charged the steps are joined by a cubic spline.
         loss: the landscape, of D parameters; a function or a sympy expression of them, too.
         dt: time of a step, unit T; None takes the one for which the path costs least, and under a price is none. A
             ``Trajectory`` has a time of its own: None is a two-hundredth of it.
@@ -175,7 +174,10 @@ def alignment(path: ArrayLike, objective: Objective, loss: Quadratic, gamma: Arr
 
 
 def _charged(places: Array, objective: Objective, loss: Loss, dt: float | None) -> Regret:
-    """Return the regret under a price (book: W10, W12); speed and direction are no parts of it."""
+    """Return the regret under a price, a difference of costs (book: W10, W12); speed and direction are no parts of it.
+
+    As a sum of D_φ it would leave out what waiting costs where the optimum jumps: no velocity is the best one there.
+    """
     if dt is None:
         raise ValueError(f"dt = None, but it must be given where objective.price = {objective.price!r}")
     if math.isfinite(objective.horizon):
@@ -183,34 +185,32 @@ def _charged(places: Array, objective: Objective, loss: Loss, dt: float | None) 
             f"objective.horizon = {objective.horizon:g}, but it must be inf where objective.price is set: V is known "
             "there of endless plans only"
         )
-    step, count = _checks.positive("dt", dt), len(places) - 1
-    extra, heavy = charged.surplus(objective, loss), charged.price_of(objective).order == 2
-    nodes = step * np.arange(count + 1)
-
-    def curve(steps: Array) -> Any:
-        return scipy.interpolate.CubicSpline(nodes, steps)
-
-    def summed(steps: Array) -> float:
-        times, at, velocity, weights = _sampled(steps, objective, step, _KINKED)
-        acceleration = velocity
-        if heavy:
-            at, velocity, acceleration = (curve(steps)(times, order) for order in range(3))
-        return float(weights @ extra(at, velocity, acceleration))
-
+    step, heavy = _checks.positive("dt", dt), charged.price_of(objective).order == 2
+    nodes = step * np.arange(len(places))
     lowest = _infimum(Objective(), loss, places[0], places[0])
 
-    def optimum(end: int) -> tuple[Trajectory, float]:
-        """Return the optimum from an end of the path, and what it costs beyond resting at the minimum."""
-        velocity = curve(places)(nodes[end], 1) if heavy else None
-        best = solve(objective, loss, places[end], velocity0=velocity)
-        rest = objective.k * (float(loss.value(best.asymptote)) - lowest) if objective.gamma > 0 else 0.0
-        return best, best.excess + resting_action(rest, objective.gamma, 1.0)
+    def optimum(start: Array, velocity0: Array | None) -> tuple[Trajectory, float]:
+        """Return the optimum, and what it costs beyond resting at the minimum."""
+        best = solve(objective, loss, start, velocity0=velocity0)
+        return best, best.action - objective.k * lowest / objective.gamma if objective.gamma > 0 else best.excess
 
-    (ideal, cost_to_go), (_, beyond) = optimum(0), optimum(-1)
-    total, floor, nan = summed(places), summed(ideal(nodes)), math.nan
+    def compared(steps: Array) -> tuple[Trajectory, float, float, float]:
+        """Return the optimum from where steps begin, what it costs, their regret, and what comes after them costs."""
+        times, at, velocity, weights = _sampled(steps, objective, step, _NODES)
+        acceleration, ends = None, (None, None)
+        if heavy:
+            curve = scipy.interpolate.CubicSpline(nodes, steps)
+            at, velocity, acceleration = (curve(times, order) for order in range(3))
+            ends = curve(nodes[[0, -1]], 1)
+        rate = objective.kinetic(at, velocity, acceleration) + objective.k * (np.asarray(loss.value(at)) - lowest)
+        (best, cost_to_go), (_, beyond) = (optimum(steps[end], ends[end]) for end in (0, -1))
+        terminal = math.exp(-objective.gamma * nodes[-1]) * beyond
+        return best, cost_to_go, float(weights @ rate) + terminal - cost_to_go, terminal
+
+    ideal, cost_to_go, total, terminal = compared(places)
+    floor, nan = compared(ideal(nodes))[2], math.nan
     return Regret(
-        total, _over(total, cost_to_go), nan, nan, math.exp(-objective.gamma * nodes[-1]) * beyond, step,
-        _over(floor, cost_to_go), nan, nan,
+        total, _over(total, cost_to_go), nan, nan, terminal, step, _over(floor, cost_to_go), nan, nan
     )  # fmt: skip
 
 

@@ -464,6 +464,8 @@ def test_regret_is_a_bregman_divergence(price):
     wanted = running + np.exp(-6.0) * ln.value(objective, bowl, path[-1]) - ln.value(objective, bowl, path[0])
     regret = ln.regret(path, objective, bowl, dt=t[1])
     assert regret.total == pytest.approx(wanted, rel=1e-5) and regret.floor < 1e-3 < regret.relative
+    costate = price.costate(place - [0.0, 0.2], P.Bowl(np.array([1.0, 3.0]), 1.2, 0.5))
+    assert regret.total == pytest.approx(np.exp(-0.5 * middle) @ price.bregman(speed, costate) * fine[1], rel=1e-5)
     with pytest.raises(ValueError, match="dt"):
         ln.regret(path, objective, bowl)
 

@@ -209,3 +209,24 @@ def test_under_a_price_a_deadline_is_refused():
     path, box = np.array([[1.0], [0.7], [0.4], [0.3]]), ln.prices.Box(100.0, 1.0)
     with pytest.raises(ValueError, match=r"objective.horizon = 3, but it must be inf"):
         ln.regret(path, ln.Objective(gamma=0.5, horizon=3.0, price=box), BOWL_1, dt=1.0)
+
+
+def test_who_waits_where_the_optimum_jumps_pays_for_it():
+    """Of a path at rest J is known. A step across the minimum costs the toll, though the slope of V jumps there."""
+    objective = ln.Objective(gamma=0.5, price=ln.prices.Linear(0.4))
+    value = 0.4 * (1 - 0.4 * 0.5 / 2)
+    still = ln.regret([[1.0], [1.0]], objective, BOWL_1, dt=2.0)
+    assert still.total == pytest.approx((1 - math.exp(-1.0)) * (0.5 / 0.5 - value), rel=1e-12)
+    across = ln.regret([[1.0], [-0.7]], ln.Objective(price=ln.prices.Toll(0.4)), BOWL_1, dt=0.5)
+    cost, ends = 0.4 * 1.7 + 1.7**2 / 2 / 0.5 + 0.25 * (1 + 0.7**3) / 3 / 1.7, [0.4 * x + x * x / 2 for x in (1.0, 0.7)]
+    assert across.total == pytest.approx(cost + ends[1] - ends[0], rel=1e-12)
+
+
+@pytest.mark.parametrize("loss", [BOWL_1, ln.losses.DoubleWell()])
+def test_under_a_price_the_recorded_optimum_has_no_regret(loss):
+    """Also where no gradient of V is known in closed form: of a norm, and of losses that are no bowl."""
+    price = ln.prices.Norm("l2", limit=1.0) if loss is BOWL_1 else ln.prices.Acceleration(1.0, 0.5)
+    objective, start = ln.Objective(gamma=0.5, price=price), [-1.2, 0.8][: loss.dim]
+    best = ln.regret(ln.solve(objective, loss, start)(0.05 * np.arange(60)), objective, loss, dt=0.05)
+    still = ln.regret([start] * 2, objective, loss, dt=3.0)
+    assert abs(best.relative) < 2e-3 < 0.2 < still.relative
