@@ -89,18 +89,18 @@ def batch(c0: float, c1: float, *, kh: float, D: float, sigma: float, h: float) 
     """
     look, sample = _checks.finite("c0", c0, low=0.0), _checks.positive("c1", c1)
     pull, spread = _checks.positive("kh", kh), _checks.positive("D", D)
-    noise = (_checks.positive("sigma", sigma) / _checks.positive("h", h)) ** 2
+    noise = 2 * (math.log(_checks.positive("sigma", sigma)) - math.log(_checks.positive("h", h)))
     if look > 0:  # y⁹/√(1 + y²) = c₀³D/(16c₁²σ⁴kh/h⁴), in logarithms
-        wanted = 3 * math.log(look) + math.log(spread / 16 / pull) - 2 * math.log(sample * noise)
+        wanted = 3 * math.log(look) + math.log(spread) - math.log(16) - math.log(pull) - 2 * (math.log(sample) + noise)
         z = _root(lambda z: 9 * z - np.logaddexp(0.0, 2 * z) / 2 - wanted)
         size = look / (2 * sample) * math.exp(-2 * z)
         if size >= 1:
-            return Looks(4 * math.exp(2 * z) * noise / (size * spread), size)
+            return Looks(4 * math.exp(2 * z + noise - math.log(spread)) / size, size)
     drift, bill = 2 * math.log(spread / 2), math.log(look + sample)
 
     def slope(z: float) -> float:
         """Return how far the slope of khP/2, P² = P∞² + D²T²/4, by z = ln T is above that of (c₀ + c₁)/T, in logs."""
-        known, moved = z + math.log(spread * noise), 2 * z + drift
+        known, moved = z + math.log(spread) + noise, 2 * z + drift
         rise = np.logaddexp(known, moved + math.log(2)) - np.logaddexp(known, moved) / 2
         return float(rise) + math.log(pull / 4) + z - bill
 
@@ -155,9 +155,12 @@ def step(c: float, eta: float, dv: ArrayLike, dt: float = 1.0, *, chord: bool = 
     References:
         book: W26.
     """
-    price = (12 if _checks.flag("chord", chord) else 3) * _checks.positive("c", c) * _checks.positive("eta", eta)
+    longer = 12 if _checks.flag("chord", chord) else 3
+    price, gain = _checks.positive("c", c), _checks.positive("eta", eta)
     change = np.atleast_1d(_checks.array("dv", dv))
     if change.ndim > 1 or change.size == 0:
         raise ValueError(f"dv has shape {change.shape}, but it must be a number or have shape (D,)")
-    pace = float(np.linalg.norm(change)) / _checks.positive("dt", dt)
-    return math.inf if pace == 0 else (price / pace / pace) ** (1 / 3)
+    size, time = math.hypot(*change.tolist()), _checks.positive("dt", dt)
+    # Of the roots no product leaves the range of numbers before T does.
+    pace = math.cbrt(size) / math.cbrt(time)
+    return math.inf if size == 0 else math.cbrt(longer) * (math.cbrt(price) * math.cbrt(gain) / pace / pace)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -9,6 +11,7 @@ from lossnav import _checks
 from lossnav._checks import Array
 
 POOLS = ("tensor", "coordinate", "positive")
+_FAR = 1e120  # of a mean's standard deviations: the square stays a number, and s is 1 to the last digit long before
 
 
 def prior_shrink(prior: ArrayLike, noise: ArrayLike, count: float) -> Array:
@@ -46,7 +49,9 @@ def shrink(mean: ArrayLike, noise: ArrayLike, count: float, *, pool: str = "tens
     spread = _variance("noise", noise, positive=True)
     if spread.shape not in ((), m.shape):
         raise ValueError(f"noise has shape {spread.shape}, but it must be a number or have shape {m.shape}")
-    squares = m * m * _checks.positive("count", count) / spread
+    with np.errstate(over="ignore"):
+        ratio = np.abs(m) * (math.sqrt(_checks.positive("count", count)) / np.sqrt(spread))
+    squares = np.minimum(ratio, _FAR) ** 2
     kind = _checks.one_of("pool", pool, POOLS)
     if kind == "coordinate":
         return np.asarray(squares / (1 + squares))

@@ -210,3 +210,14 @@ def test_the_batch_of_a_descent():
         )
         assert bill(batch) <= best.fun * (1 + 1e-9)
     assert looking.descent_batch(3.0, 0.5, 6.0) == pytest.approx(6.0)
+
+
+@pytest.mark.parametrize("unit", [1e-120, 1.0, 1e200])
+def test_numbers_far_from_one_have_answers(unit):
+    """Of quantities whose squares are no numbers the answers are those in other units."""
+    assert ln.rules.looking.step(unit, unit, [3 * unit, -4 * unit], 2.0) == pytest.approx((3 * 4 / 25) ** (1 / 3))
+    far = ln.rules.looking.batch(2.0, 0.5, kh=1.0, D=0.3, sigma=unit, h=1.0)
+    assert all(map(np.isfinite, far)) and min(far) > 0
+    np.testing.assert_allclose(
+        ln.rules.shrink([unit, 0.0], 1.0, 3, pool="coordinate"), [3 * unit / (1 / unit + 3 * unit), 0]
+    )
