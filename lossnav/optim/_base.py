@@ -160,8 +160,7 @@ class Rule(torch.optim.Optimizer, abc.ABC):
                 raise ValueError(f"{name} = {shown(group[name])}, but it must be False: {type(self).__name__} has none")
         self._renew(group)
         self._check(group)
-        numbers = {name: value for name, value in group.items() if isinstance(value, np.generic | np.ndarray)}
-        group.update({name: value.item() for name, value in numbers.items() if value.ndim == 0})
+        group.update({name: _plain(value) for name, value in group.items() if name != "params"})
         largest = largest_of(group)
         for name in {**self._absent, **self.defaults}:
             check_size(name, group.get(name), largest, reciprocal=name in self._divisors)
@@ -445,6 +444,17 @@ class Rule(torch.optim.Optimizer, abc.ABC):
 def _parameters(groups: Iterable[Group]) -> Iterator[Any]:
     """Return the parameters of all groups, in a saved state their numbers."""
     return chain.from_iterable(group["params"] for group in groups)
+
+
+def _plain(option: Any) -> Any:
+    """Return a number of numpy's as Python's, also in a pair: a checkpoint holds no other."""
+    if isinstance(option, np.generic | np.ndarray):
+        return option.item() if option.ndim == 0 else option
+    if isinstance(option, tuple):
+        return tuple(map(_plain, option))
+    if isinstance(option, list):  # which its owner may change where it lies
+        option[:] = map(_plain, option)
+    return option
 
 
 def given(arguments: Group, *others: str) -> Group:

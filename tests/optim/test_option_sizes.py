@@ -109,3 +109,6 @@ def test_a_number_of_numpy_is_a_number_and_stays_none_in_a_checkpoint(kind, tmp_
         optimizer.step()
         torch.save(optimizer.state_dict(), tmp_path / "state.pt")
         assert torch.load(tmp_path / "state.pt", weights_only=True)["param_groups"][0]["lr"] == pytest.approx(0.1)
+    pair = optim.Belief([weight], betas=(np.float64(0.9), np.float32(0.5)))
+    torch.save(pair.state_dict(), tmp_path / "state.pt")
+    assert torch.load(tmp_path / "state.pt", weights_only=True)["param_groups"][0]["betas"] == (0.9, 0.5)
