@@ -404,9 +404,9 @@ def _of_products(seen: Gram) -> Inference:
     alone = dd - dg * dg / gg  # −lr g by itself
     rule, numbers, left = "gradient descent", {"lr": _near(dg / gg, 0.0)}, alone
     if alone > exact * dd:
-        beta, rate = np.linalg.lstsq(matrix, goal, rcond=1e-12)[0] / scale
+        beta, rate = (np.linalg.lstsq(matrix, goal, rcond=1e-12)[0] / scale).tolist()
         left = dd - 2 * (beta * dp + rate * dg) + beta * beta * pp + 2 * beta * rate * pg + rate * rate * gg
-        rule, numbers = "heavy ball", {"lr": _near(float(rate), 0.0), "beta": _near(float(beta), 0.0)}
+        rule, numbers = "heavy ball", {"lr": _near(rate, 0.0), "beta": _near(beta, 0.0)}
     residual = max(left, 0.0) / dd
     reason = "inner products do not belong to a heavy ball: keep entries (watch's keep) to read another rule"
     return _said(rule, numbers, residual, exact, reason if residual > exact else "")

@@ -260,6 +260,7 @@ def test_i23_inner_products_tell_sgd_and_the_heavy_ball_and_nothing_else(dtype):
     ball = ln.infer(run(lambda p: O.SGD(p, 0.05, momentum=0.9), dtype=dtype)[1], family="rule")
     assert ball.estimates["lr"].value == pytest.approx(0.05, rel=1e-5)
     assert ball.estimates["beta"].value == pytest.approx(0.9, rel=1e-5)
+    assert repr(ball).startswith("Inference(rule: heavy ball; lr = 0.05") and ball.fit.refuted is False
     others = [
         lambda p: O.SGD(p, 0.05, momentum=0.9, nesterov=True), lambda p: O.Adam(p, 1e-3),
         lambda p: O.SGD(p, 0.05, momentum=0.9, weight_decay=0.01), lambda p: O.Muon(p, 0.02), lambda p: Sign(p, 1e-3),
