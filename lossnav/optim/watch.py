@@ -44,6 +44,7 @@ class Watch(Shown):
         self._closure, self._every, self._lanczos = closure, every, lanczos
         self._moving: list[Tensor] = []  # the parameters of the step that is being made
         self._before: list[Tensor] = []  # their weights before it
+        self._first: list[Tensor] = []  # the gradients there, where the step has called its closure again
         self._moved: list[Tensor] = []  # the parameters of the step before
         self._last: list[Tensor] = []  # its δ
         self._after: Tensor | None = None  # ⟨g, δ⟩ of it, with the gradients of the step that is being made
@@ -89,6 +90,8 @@ class Watch(Shown):
 
         def seen() -> Any:
             nonlocal begun
+            if begun and not self._first:  # another call will leave its own gradients in the place of these
+                self._first = [gradient.clone() for gradient in _gradients(self._moving)]
             value = closure()
             if not begun:  # only its first call is at the weights before the step
                 begun = True
@@ -103,6 +106,7 @@ class Watch(Shown):
     def _begin(self) -> None:
         """Keep what a step begins with. Of one that raises nothing is recorded: the next begins here again."""
         moving = self._moving = self._parameters()
+        self._first = []
         if not moving:
             return
         goes_on = list(map(id, moving)) == list(map(id, self._moved))
@@ -133,7 +137,7 @@ class Watch(Shown):
         # A row of numbers, which stay on the device: nobody waits for them.
         row = torch.full((_FLOATS,), math.nan, dtype=torch.float64, device=moving[0].device)
         row[0] = _inner(steps, steps)
-        gradients = _gradients(moving)
+        gradients = self._first or _gradients(moving)
         row[2] = _inner(gradients, steps)
         row[4] = _inner(gradients, gradients)
         if self._after is not None:
@@ -149,7 +153,7 @@ class Watch(Shown):
             self._entries += [self._kept_gradient, self._kept([p for p, _ in self._places])]
         self._rows.append(row)
         self._before, self._last, self._moved = self._last, steps, moving
-        self._loss, self._moving = None, []
+        self._loss, self._moving, self._first = None, [], []
         if self._space is not None:
             values, size, basis = self._space
             vectors = torch.cat([d.reshape(-1) for d in steps])

@@ -75,6 +75,15 @@ def test_a_closure_says_the_loss_itself():
     assert noted.timing() == closed.timing()
 
 
+def test_a_step_that_calls_its_closure_again_is_seen_with_the_gradients_of_its_start():
+    places, watch = _run(
+        lambda p: torch.optim.LBFGS(p, lr=0.1, max_iter=4), lambda o, _: ln.watch(o), steps=6, closure=True
+    )
+    record, gradients = watch.record(), BOWL.gradient(places[:-1])
+    np.testing.assert_allclose(record.with_step, np.sum(gradients * np.diff(places, axis=0), axis=1), rtol=1e-9)
+    np.testing.assert_allclose(record.gradients, np.sum(gradients**2, axis=1), rtol=1e-9)
+
+
 def test_alignment_is_that_of_small_steps_of_the_path():
     places, watch = _run(lambda p: torch.optim.SGD(p, lr=0.002, momentum=0.5), lambda o, f: ln.watch(o, f, every=1))
     rates = [0.0, 0.3, 1.0, 10.0]
