@@ -16,6 +16,7 @@ from lossnav.rules.deadline import deadline_rate
 
 Kind = Literal["deadline", "power", "kernel"]
 _POINTS = 2000  # of the table of a kernel's cooldown
+_FAR = 1e100  # whose square is a number
 
 
 class Kernel(Protocol):
@@ -50,9 +51,8 @@ class _Deadline(_Law):
         self.top = max(self.at(1 - 0.5 / total), self.at(0.5 / total))  # the rate rises or falls all the way (L3)
 
     def at(self, left: float) -> float:
-        flat = self.firm == 0.0
-        objective = Objective(eta=1.0 if flat else self.firm**2, gamma=self.fade, terminal=self.charge)
-        return float(deadline_rate(objective, 0.0 if flat else 1.0, left)) / self.top
+        objective = Objective(eta=self.firm or 1.0, gamma=self.fade, terminal=self.charge)
+        return float(deadline_rate(objective, self.firm, left)) / self.top
 
 
 class _Power(_Law):
@@ -112,8 +112,8 @@ def deadline_schedule(
         optimizer: of torch; its learning rates now are those of the plateau.
         total_steps: N, at least 1.
         kind: which law.
-        stiffness: ωT ≥ 0, the deadline in units of the fastest time in which the optimum moves: √(ηkh)·T.
-        discount: γT ≥ 0.
+        stiffness: ωT in [0, 1e100], the deadline in units of the fastest time in which the optimum moves: √(ηkh)·T.
+        discount: γT in [0, 1e100].
         terminal: c/(kT) ≥ 0, what the loss at the deadline counts, in units of all before it.
         power: p > 0.
         kernel: κ, as ``curvature.noise_kernel`` returns; of steps with the first group's learning rate.
@@ -135,7 +135,10 @@ def deadline_schedule(
     _checks.instance("optimizer", optimizer, torch.optim.Optimizer, "a torch.optim.Optimizer")
     total = _checks.whole("total_steps", total_steps, low=1)
     _checks.one_of("kind", kind, get_args(Kind))
-    firm, fade = _checks.finite("stiffness", stiffness, low=0.0), _checks.finite("discount", discount, low=0.0)
+    firm, fade = (
+        _checks.finite(name, value, low=0.0, high=_FAR)
+        for name, value in (("stiffness", stiffness), ("discount", discount))
+    )
     charge, exponent = _checks.finite("terminal", terminal, low=0.0), _checks.positive("power", power)
     share = _checks.finite("cooldown", cooldown, low=0.0, high=1.0, open_low=True)
     if (kernel is None) == (kind == "kernel"):

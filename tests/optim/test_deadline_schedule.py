@@ -30,6 +30,10 @@ MIDDLE = (np.arange(200) + 0.5) / 200
 def test_two_limits():
     np.testing.assert_allclose(_factors(200, stiffness=0.01), (1 - MIDDLE) / (1 - MIDDLE[0]), atol=1e-4)
     np.testing.assert_allclose(_factors(200, stiffness=1e3)[:198], 1.0, atol=1e-4)
+    np.testing.assert_allclose(_factors(20, stiffness=1e-200), _factors(20, stiffness=0.0), rtol=1e-12)
+    np.testing.assert_allclose(_factors(20, stiffness=1e100), 1.0, rtol=1e-12)
+    with pytest.raises(ValueError, match=r"^stiffness = 1e\+101"):
+        _factors(20, stiffness=1e101)
 
 
 def test_it_is_tanh():
