@@ -79,9 +79,9 @@ def measure(
 ) -> Basin:
     """Measure curvature at the mean point, noise and the curvature of the modes at the points visited.
 
-    tr Σ is exact, from the gradient of every example. How it is spread over the spectrum comes from ``draws`` random
-    vectors with covariance Σ and ``nodes`` products with the Hessian for each, with no eigenvector: the whole spectrum
-    counts, not only the ``modes`` that are resolved.
+    tr Σ and its part in each of the ``modes`` are exact, from the gradient of every example. How the rest is spread
+    over the spectrum comes from ``draws`` random vectors with covariance Σ and ``nodes`` products with the Hessian for
+    each, with no eigenvector: the whole spectrum counts, not only the modes that are resolved.
 
     Args:
         model: as for ``walk``; its own weights do not matter.
@@ -133,13 +133,17 @@ def measure(
         share = len(range(index, draws, len(points)))
         if share:
             samples.append(sigma.sample(share, seed=abs(seed) + index))
-    # How tr Σ is spread over the whole spectrum.
-    spread = quadrature(hessian, torch.cat(samples), steps=nodes)
-    level = float(np.mean(traces))
+    # How tr Σ is spread over the whole spectrum: of the modes that are resolved it is known, of the rest it is drawn.
+    rest = torch.cat(samples)
+    rest -= rest @ vectors.T @ vectors
+    rest = rest[rest.any(dim=1)]  # none, where these modes are all that there are
+    spread = quadrature(hessian, rest, steps=nodes)
+    values = np.zeros(0) if leading_pairs is None else leading_pairs.values.numpy()
+    known = np.mean(noises, axis=0)
+    left = max(float(np.mean(traces) - known.sum()), 0.0) / (spread.weights.sum() if len(rest) else 1.0)
     return Basin(
-        count, np.array(traces), np.zeros(0) if leading_pairs is None else leading_pairs.values.numpy(), vectors,
-        np.mean(along, axis=0) if along else np.zeros(0), np.mean(noises, axis=0),
-        spread.nodes.ravel(), spread.weights.ravel() * level / spread.weights.sum(),
+        count, np.array(traces), values, vectors, np.mean(along, axis=0) if along else np.zeros(0), known,
+        np.append(values, spread.nodes), np.append(known, spread.weights * left),
     )  # fmt: skip
 
 

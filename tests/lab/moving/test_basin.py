@@ -91,3 +91,17 @@ def test_batches_of_all_examples_have_no_noise_to_measure():
     small = nn.Linear(3, 2, bias=False)
     few = moving.measure(small, (torch.randn(30, 3), torch.randint(0, 2, (30,))), torch.randn(1, 6))
     assert len(few.values) == 6
+
+
+@pytest.mark.parametrize("modes", [2, 3])
+def test_the_noise_of_modes_that_are_resolved_is_not_drawn(modes):
+    """Of least squares all is known: with two modes of three the rest is one direction, which random vectors hit."""
+    seeded = torch.Generator().manual_seed(0)
+    x = torch.randn(150, 3, generator=seeded, dtype=torch.float64) * torch.tensor([0.3, 1.0, 2.0], dtype=torch.float64)
+    y = torch.randn(150, 1, generator=seeded, dtype=torch.float64)
+    model = torch.nn.Linear(3, 1, bias=False).double()
+    point = model.weight.detach().clone()
+    basin = moving.measure(model, (x, y), point, loss=torch.nn.functional.mse_loss, modes=modes, draws=2)
+    curvatures, directions = np.linalg.eigh((2 * x.T @ x / len(x)).numpy())
+    gradients = (2 * (x @ point.T - y) * x).numpy() @ directions
+    assert (basin.weights / basin.nodes).sum() == pytest.approx((gradients.var(axis=0) / curvatures).sum(), rel=1e-6)
