@@ -105,13 +105,16 @@ class Watch(Shown):
     @torch.no_grad()
     def _begin(self) -> None:
         """Keep what a step begins with. Of one that raises nothing is recorded: the next begins here again."""
-        moving = self._moving = self._parameters()
+        # A GradScaler leaves it to torch's fused rules to divide gradients by its scale, and not to move if any is inf.
+        scale = getattr(self.optimizer, "grad_scale", None)
+        moving = self._moving = [] if getattr(self.optimizer, "found_inf", None) else self._parameters()
         self._first = []
         if not moving:
             return
         goes_on = list(map(id, moving)) == list(map(id, self._moved))
         weights = [_shards.local(p) for p in moving]
-        self._after = _inner(_gradients(moving), self._last) if goes_on else None
+        unit = 1.0 if scale is None else scale
+        self._after = _inner(_gradients(moving), self._last) / unit if goes_on else None
         if self._closure is not None and self.steps % self._every == 0:
             self._space = self._krylov(moving)
         if len(self._before) != len(moving) or not all(map(_alike, self._before, weights)):
@@ -123,7 +126,7 @@ class Watch(Shown):
                 self._places = _places(everything, self._keep)
                 self._entries.append(self._kept([p for p, _ in self._places]))
             self._kept_gradient = self._kept(
-                [torch.zeros_like(p) if p.grad is None else p.grad.to_dense() for p, _ in self._places]
+                [torch.zeros_like(p) if p.grad is None else p.grad.to_dense() / unit for p, _ in self._places]
             )
 
     @torch.no_grad()

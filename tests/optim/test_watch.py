@@ -255,3 +255,22 @@ def test_rows_of_a_table_that_move_alone_are_seen():
 
     for one, other in zip(seen(True), seen(False), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("keep", [None, 4])
+@pytest.mark.parametrize("fused", [False, True])
+def test_gradients_are_those_that_a_scaler_has_divided(fused, keep):
+    """Torch's fused rules divide by the scale themselves, and stand still where a gradient is inf."""
+    weights, h = torch.nn.Parameter(torch.ones(4)), torch.tensor([1.0, 2.0, 3.0, 4.0])
+    optimizer = torch.optim.SGD([weights], lr=0.05, momentum=0.5, fused=fused)
+    scaler = torch.amp.GradScaler("cpu", init_scale=1024.0, growth_interval=5)
+    with ln.watch(optimizer, keep=keep) as seen:
+        for step in range(20):
+            optimizer.zero_grad()
+            loss = (h * weights**2).sum() / 2 * (math.inf if step == 7 else 1.0)
+            scaler.scale(loss).backward()
+            scaler.step(optimizer)
+            scaler.update()
+    reading = ln.infer(seen, family="rule")
+    assert seen.steps == 19 and reading.rule == "heavy ball"
+    assert reading.estimates["lr"].value == pytest.approx(0.05, rel=1e-4)
