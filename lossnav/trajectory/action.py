@@ -24,7 +24,7 @@ from lossnav.trajectory.result import Method, Trajectory, final_charge
 from lossnav.trajectory.stationary import MOST_UNSEEN
 from lossnav.trajectory.status import Status
 
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(3)
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(12)
 _NODES, _WEIGHTS = (1 + _NODES) / 2, _WEIGHTS / 2  # Gauss's rule on [0, 1]
 
 

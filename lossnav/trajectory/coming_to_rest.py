@@ -301,7 +301,8 @@ class ToRests:
     def _from(self, start: Array, problem: Transcription) -> newton.Minimum:
         """Look for an extremal from a path; if that leads nowhere under a strong discount, from the gradient flow."""
         found = newton.minimise(problem, start)
-        if problem.halfway and not (found.converged or budget.spent()):
+        strong = self.objective.drift is None and self.objective.gamma * problem.horizon > FADED
+        if strong and not (found.converged or budget.spent()):
             found = newton.minimise(problem, approach.downhill(problem, self.theta0))
         return found
 
@@ -396,7 +397,7 @@ class ToRests:
                 return _Probe(coarse, probe)
             span = coarse.horizon
             near = float(np.max(np.abs(probe.path[-1] - place)))
-            given_up = span * -end.growth > 200
+            given_up = span * -end.growth > 200 and not (probe.converged and _under_way(coarse, probe, arrived))
             elsewhere = probe.converged and _rests(coarse, probe, [other for other in ends if other is not end])
             if near <= 500 * arrived and not elsewhere and (probe.converged or not lengthened):
                 if (
@@ -457,6 +458,12 @@ def _arrival(theta0: Array, end: LocalValue) -> tuple[float, float]:
     distance = max(float(np.max(np.abs(theta0 - end.fixed))), 1e-300)
     arrived = 1e-4 * max(1.0, distance)
     return arrived, max(math.log(max(distance / arrived, 1.0)) + 6.0, 6.0) / -end.growth
+
+
+def _under_way(problem: Transcription, probe: newton.Minimum, least: float) -> bool:
+    """Return whether a path still moves so far in the second half of its time: along a flat stretch, say."""
+    half = int(np.searchsorted(problem.times, problem.horizon / 2))
+    return bool(np.max(np.abs(probe.path[-1] - probe.path[half])) > least)
 
 
 def _arrives(problem: Transcription, probe: newton.Minimum, place: Array, arrived: float) -> bool:
