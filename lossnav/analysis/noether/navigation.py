@@ -61,7 +61,8 @@ def navigation_charge(path: Trajectory, field: Drift, t: ArrayLike) -> Any:
         Q, shape (T,), or one number.
 
     Raises:
-        ValueError: an argument is of no such kind, or the field has another number of parameters.
+        ValueError: an argument is of no such kind, the field has another number of parameters, or the path paid another
+            price than |θ̇ − f|²/2η, under which the charge is not this.
     """
     points, slip = _along(path, field, t)
     objective = path.objective
@@ -79,7 +80,7 @@ def navigation_breaking(path: Trajectory, field: Drift, t: ArrayLike) -> Breakin
         t: times, one number or an array (T,).
 
     Returns:
-        The parts of the metric, the drift and the loss, each (T,).
+        The parts of the metric, the drift and the loss, each (T,); of a task at a switch, with what comes after it.
 
     Raises:
         ValueError: as ``navigation_charge``.
@@ -89,7 +90,8 @@ def navigation_breaking(path: Trajectory, field: Drift, t: ArrayLike) -> Breakin
     metric = objective.metric_on(points.shape[1]).matrix(points)
     metric_part = np.einsum("ti,tij,tj->t", slip, _lie(objective, field, points), slip) / (2 * objective.eta)
     drift_part = -np.einsum("ti,tij,tj->t", slip, metric, _bracket(objective, field, points)) / objective.eta
-    return Breaking(metric_part, drift_part, objective.k * _climb(path.loss, field, points))
+    loss = path.loss.at(np.atleast_1d(np.asarray(t, dtype=float)))
+    return Breaking(metric_part, drift_part, objective.k * _climb(loss, field, points))
 
 
 def defects(objective: Objective, loss: Loss, field: Drift, theta: ArrayLike) -> dict[str, float]:
@@ -142,6 +144,7 @@ def _bracket(objective: Objective, field: Drift, points: Array) -> Array:
 def _along(path: Trajectory, field: Drift, t: ArrayLike) -> tuple[Array, Array]:
     """Return θ and u = θ̇ − f along a path, each (T, D)."""
     _checks.instance("path", path, Trajectory, "a Trajectory, which ln.solve returns")
+    check_problem(path.objective, path.loss, timed=True)
     _check_field(field, path.loss.dim)
     points, speeds = np.atleast_2d(path(t)), np.atleast_2d(path.velocity(t))
     drift = path.objective.drift

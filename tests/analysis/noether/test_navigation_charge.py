@@ -308,3 +308,20 @@ def test_a_terminal_charge_that_is_not_invariant_sets_the_conserved_one():
     wanted = -last * 0.7 * x[-1, 0]
     assert abs(wanted) > 0.1
     np.testing.assert_allclose(charge, wanted, rtol=0.01)
+
+
+def test_the_charge_of_a_task_is_moved_by_the_loss_of_that_time():
+    here, there = (ln.losses.Quadratic(np.diag([1.0, h]), minimum=rest) for h, rest in ((2.0, [0, 0]), (3.0, [1, -1])))
+    path = ln.solve(ln.Objective(gamma=0.3), ln.task.Phases([(0.0, here), (2.0, there)]), [1.0, 0.5])
+    t, step = np.array([1.0, 3.0]), 1e-4
+    before, after = (noether.navigation_charge(path, ROTATION, t + side) for side in (-step, step))
+    breaking = np.exp(-0.3 * t) * noether.navigation_breaking(path, ROTATION, t).total
+    np.testing.assert_allclose(breaking, (after - before) / (2 * step), rtol=1e-4)
+
+
+@pytest.mark.parametrize("call", [noether.navigation_charge, noether.navigation_breaking])
+def test_a_path_that_paid_another_price_has_no_such_charge(call):
+    bowl = ln.losses.Quadratic(np.eye(2), minimum=[0.0, 0.0])
+    path = ln.solve(ln.Objective(gamma=0.3, price=ln.prices.Box(1.0)), bowl, [0.2, 0.5])
+    with pytest.raises(ValueError, match=r"objective.price = Box.* must be None"):
+        call(path, ROTATION, 0.5)
