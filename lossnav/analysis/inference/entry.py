@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -111,13 +112,13 @@ def infer(
 
 def _one(path: Any, loss: Any, times: Any, asked: Question, stakes: ArrayLike | None) -> Inference:
     """Return the inference of one family."""
-    again = partial(_evidence, path, loss, times, asked, stakes)
-    seen = again()
+    seen = _evidence(path, loss, times, asked, stakes)
     fit = _fit(seen, asked)
     if asked.noise == 0 and fit.residual > _ROUNDED * seen.floor:
         raise ValueError(f"noise = 0, but the best of {asked.family.name!r} misses path by {fit.residual:.2g}: "
                          "give the noise, or another family")  # fmt: skip
-    return replace(_answer(seen, fit, asked), again=again)
+    path, times, stakes = copy.deepcopy((path, times, stakes))  # who asks again must not see them changed from outside
+    return replace(_answer(seen, fit, asked), again=partial(_evidence, path, loss, times, asked, stakes))
 
 
 def _evidence(path: Any, loss: Any, times: Any, asked: Question, stakes: ArrayLike | None) -> Evidence:

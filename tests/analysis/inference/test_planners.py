@@ -488,6 +488,15 @@ def test_predictions_hold_what_the_truth_does():
     assert np.all(low <= gain) and np.all(gain <= high)
 
 
+def test_a_prediction_is_of_the_record_as_it_was():
+    t = np.linspace(0.0, 4.0, 20)
+    path = ln.solve(ln.Objective(gamma=0.5), bowl(1.0, 4.0), [1.0, 0.7])(t)
+    inference = ln.infer(path, bowl(1.0, 4.0), times=t)
+    before = inference.predict(start=[1.0, 1.0])
+    path *= 0.5 + t[:, None]
+    np.testing.assert_array_equal(inference.predict(start=[1.0, 1.0]), before)
+
+
 def test_each_prediction_has_an_interval_of_its_own():
     """Rates that are seen are told by themselves, however well γ is: nominal coverage, and width where γ is known."""
     h = np.array([1.0, 4.0, 16.0, 100.0])
