@@ -246,7 +246,7 @@ class _Still(Loss):
     def _asked(self, name: str, function: Timed, theta: Array, shape: tuple[int, ...]) -> Array:
         lead = np.broadcast_shapes(theta.shape[:-1], self._t.shape)
         values = function(np.broadcast_to(theta, (*lead, self.dim)), np.broadcast_to(self._t, lead))
-        result = _checks.reals(f"{name}(theta, t)", values)
+        result = np.array(_checks.reals(f"{name}(theta, t)", values))  # a copy: it may fill the same array each time
         if result.shape != (*lead, *shape):
             raise ValueError(f"{name}(theta, t) has shape {result.shape}, but it must have shape {(*lead, *shape)}")
         return result

@@ -176,3 +176,23 @@ def test_a_function_is_a_drift_of_an_objective():
     assert equations.acceleration([1.0, 0.5], [0.1, 0.2]) == pytest.approx(
         ln.euler_lagrange(known, ln.losses.DoubleWell()).acceleration([1.0, 0.5], [0.1, 0.2])
     )
+
+
+@pytest.mark.parametrize("together", [True, False])
+def test_a_function_may_fill_the_same_array_each_time(together):
+    kept = np.empty(2000)
+
+    def slope(x):
+        assert together or x.ndim == 1
+        filled = kept[: x.size].reshape(x.shape)
+        filled[...] = gradient(x)
+        return filled
+
+    loss, drift = ln.losses.Function(of_arrays, slope, dim=2), ln.drifts.Function(slope)
+    for call in (loss.gradient, drift):
+        here, there = call(POINTS[0, 0]), call(POINTS[1, 1])
+        many, others = call(POINTS), call(POINTS[::-1])
+        np.testing.assert_allclose([here, there], gradient(POINTS[[0, 1], [0, 1]]), rtol=1e-13)
+        np.testing.assert_allclose([many, others], [gradient(POINTS), gradient(POINTS[::-1])], rtol=1e-13)
+    np.testing.assert_allclose(loss.hessian(POINTS), hessian(POINTS), atol=1e-9)
+    assert loss.batches["gradient"] == ("(..., D)" if together else "one by one")

@@ -81,7 +81,7 @@ class Batched:
         """Return what the function has returned as an array; ``layout`` says what it was given."""
         if layout == ENTRIES:
             return read(result, len(argument[0].values), self._shape)
-        return _checks.reals(f"{self.name}(theta)", result)
+        return np.array(_checks.reals(f"{self.name}(theta)", result))  # a copy: it may fill the same array each time
 
     def _one(self, x: Array) -> Array:
         return self._shaped(self._call(x.copy()))  # a copy: a function that changes its argument must not change a path
