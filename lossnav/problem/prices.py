@@ -80,12 +80,19 @@ class Price(abc.ABC):
 
     def conjugate(self, p: ArrayLike) -> Any:
         """Return φ*(p), shape (...), for costates p of shape (..., D), unit ℓ/u: what the best velocity gains."""
-        best = self.velocity(p)
-        return -self._beyond(np.asarray(self.value(best)), best, p)
+        costate = _checks.points("p", p)
+        best = self.velocity(costate)
+        return -self._beyond(np.asarray(self.value(best)), best, costate)
 
     def bregman(self, v: ArrayLike, p: ArrayLike) -> Any:
         """Return φ(v) + φ*(p) − p·v ≥ 0, shape (...): what v costs beyond what the costate p = −∇V asks for (W12)."""
-        return np.maximum(self._beyond(np.asarray(self.value(v) + self.conjugate(p)), v, p), 0.0)
+        speed, costate = _checks.points("v", v), _checks.points("p", p)
+        paid, gained = np.asarray(self.value(speed)), np.asarray(self.conjugate(costate))
+        shape, own = costate.shape[gained.ndim :], speed.shape[paid.ndim :]  # of one point
+        if shape != own:
+            raise ValueError(f"p has points of shape {shape}, but they must have that of v, {own}")
+        _checks.together(v=speed, p=costate)
+        return np.maximum(self._beyond(paid + gained, speed, costate), 0.0)
 
     def in_units(self, length: float) -> Price:
         """Return φ as it is where θ is counted in units of ``length``."""
@@ -113,9 +120,9 @@ class Price(abc.ABC):
         return 0.0
 
     @staticmethod
-    def _beyond(cost: Array, v: ArrayLike, p: ArrayLike) -> Any:
+    def _beyond(cost: Array, v: Array, p: Array) -> Any:
         """Return what a cost, shape (...), is beyond p·v."""
-        return cost - np.asarray(np.asarray(v) * np.asarray(p)).reshape(*cost.shape, -1).sum(-1)
+        return cost - (v * p).reshape(*cost.shape, -1).sum(-1)
 
     @property
     def quadratic(self) -> float | None:

@@ -178,3 +178,16 @@ def test_what_is_of_speed_alone_refuses_a_price():
 def test_layers_must_be_all_of_theta(norm, words):
     with pytest.raises(ValueError, match=words):
         PRICES.Norm(norm, eta=1.0).value([1.0, 2.0, 3.0])
+
+
+def test_a_divergence_is_of_points_of_one_shape_and_of_integers():
+    price = PRICES.Quadratic(1.0)
+    assert price.bregman(np.int8([100, 3]), np.int8([90, 3])) == 50.0
+    assert price.bregman(np.ones((2, 3)), np.zeros((4, 1, 3))).shape == (4, 2)
+    for v, p in (([1.0, 2.0, 3.0], [1.0]), ([1.0], [1.0, 2.0, 3.0])):
+        with pytest.raises(ValueError, match=r"p has points of shape \(.*, but they must have that of v"):
+            price.bregman(v, p)
+    with pytest.raises(ValueError, match=r"v \(2, 3\), p \(4, 3\)"):
+        price.bregman(np.ones((2, 3)), np.ones((4, 3)))
+    with pytest.raises(ValueError, match="points of shape"):
+        PRICES.Norm("spectral", eta=1.0).bregman(np.ones((5, 3, 2)), np.ones((1, 2)))
