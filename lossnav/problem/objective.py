@@ -222,7 +222,7 @@ class Objective:
                 f"acceleration = {_checks.shown(acceleration)}, but it must be None: it costs nothing here"
             )
         if self.price is not None:
-            return self._charged(slip, acceleration)
+            return np.zeros(theta.shape[:-1]) + self._charged(slip, acceleration)
         if self.drift is not None:
             slip = slip - self.drift(theta)
         if self.curved:  # checked where it is used: a solver may pass through places where it is none
@@ -237,7 +237,9 @@ class Objective:
         speed = price.speed / 2 * ((velocity @ lower) ** 2).sum(-1)
         if acceleration is None:
             return speed
-        return speed + price.value(_checks.points("acceleration", acceleration, velocity.shape[-1]) @ lower)
+        pushes = _checks.points("acceleration", acceleration, velocity.shape[-1])
+        _checks.together(velocity=velocity, acceleration=pushes)
+        return speed + price.value(pushes @ lower)
 
 
 def _fitting(metric: Array, dim: int) -> Array:

@@ -145,3 +145,26 @@ def test_unknown_names_are_attribute_errors():
     with pytest.raises(AttributeError, match="no attribute 'momentumm'"):
         _ = ln.momentumm
     assert {"solve", "update", "losses"} <= set(dir(ln))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"metric": np.eye(2)}, *({"price": price} for price in (ln.prices.Box(1.0), ln.prices.Acceleration(m=1.0)))],
+)
+def test_a_cost_has_the_batch_of_theta_whatever_is_charged(options):
+    objective = ln.Objective(**options)
+    assert objective.kinetic(np.zeros((3, 2)), [0.1, 0.2]).shape == (3,)
+    assert np.ndim(objective.kinetic([0.0, 0.0], [0.1, 0.2])) == 0
+
+
+def test_an_acceleration_of_another_batch_is_named():
+    with pytest.raises(ValueError, match=r"velocity \(3, 2\), acceleration \(4, 2\)"):
+        ln.Objective(price=ln.prices.Acceleration(m=1.0)).kinetic([0.0, 0.0], np.ones((3, 2)), np.ones((4, 2)))
+
+
+def test_what_is_handed_out_cannot_change_the_problem():
+    bowl = ln.losses.Quadratic(np.eye(2), minimum=[1.0, 2.0])
+    drift = ln.drifts.Linear(np.eye(2), [1.0, 1.0])
+    for array in (bowl.minimum, bowl.stationary_points(), bowl.hessian([0.0, 0.0]), drift.matrix(2), drift.offset(2)):
+        with pytest.raises(ValueError, match="read-only"):
+            array += 1.0

@@ -59,6 +59,8 @@ class Quadratic(Loss):
             if np.linalg.matrix_rank(self._hessian, hermitian=True) == self.dim:
                 centre = -np.linalg.solve(self._hessian, self._gradient)
                 self.minimum, self.offset = centre, self.offset + float(self._gradient @ centre) / 2
+        if self.minimum is not None:
+            self.minimum.setflags(write=False)  # it is handed out
 
     def value(self, theta: ArrayLike) -> Any:
         theta = self._points(theta)
