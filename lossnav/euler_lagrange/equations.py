@@ -129,6 +129,9 @@ class EulerLagrange:
         Args:
             traj: a ``Trajectory``, or anything callable with ``times``.
             times: where to evaluate, shape (T,); default: up to 400 interior points of ``traj.times``.
+
+        Raises:
+            ValueError: naming the argument; times must lie strictly between 0 and the path's end.
         """
         t, spacing = sample_times(traj, times)
         theta, velocity, acceleration = path_derivatives(traj, t, spacing)

@@ -87,7 +87,7 @@ def sample_times(traj: Any, times: ArrayLike | None, count: int = 400) -> tuple[
         inner = grid[3:-3] if len(grid) > 8 else grid[1:-1]
         chosen = inner[:: max(1, math.ceil(len(inner) / count))]
     else:
-        chosen = np.atleast_1d(_checks.array("times", times))
+        chosen = _checks.array("times", np.atleast_1d(_checks.array("times", times)), shape=("T",))
     place = np.clip(np.searchsorted(grid, chosen, side="right") - 1, 0, len(grid) - 2)
     spacing = np.diff(grid)[place]
     room = chosen if math.isinf(end) else np.minimum(chosen, end - chosen)

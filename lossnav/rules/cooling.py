@@ -66,7 +66,7 @@ class Cooling:
     excess: float
 
     def __call__(self, remaining: ArrayLike) -> Array:
-        """Return the rate with a time ``remaining`` left, of its shape."""
+        """Return the rate with a time ``remaining`` left, of its shape; with more than the whole, that of the start."""
         left = _checks.nonnegatives("remaining", remaining)
         return np.interp(left, self.remaining, self.rate)
 

@@ -53,7 +53,7 @@ def deadline_rate(objective: Objective, curvature: ArrayLike, remaining: ArrayLi
         raise ValueError("objective.drift is set, but with a drift the velocity is no multiple of the gradient")
     h = _checks.array("curvature", curvature)
     left = _remaining(remaining)
-    _checks.together(curvature=h[..., None], remaining=left[..., None])
+    _checks.together(curvature=h, remaining=left)
     control_gain, gamma, charge = objective.eta * objective.k, objective.gamma, objective.terminal
     h, left = (np.asarray(part, dtype=np.float64) for part in np.broadcast_arrays(h, left))
     _require(h, left, control_gain, gamma, charge / objective.k)

@@ -26,6 +26,7 @@ def prior_shrink(prior: ArrayLike, noise: ArrayLike, count: float) -> Array:
         ValueError: naming the argument that is wrong.
     """
     wide, spread = _variance("prior", prior), _variance("noise", noise, positive=True)
+    _checks.together(prior=wide, noise=spread)
     share: Array = wide / (wide + spread / _checks.positive("count", count))
     return share
 

@@ -132,6 +132,10 @@ def newton(objective: Objective, gradient: ArrayLike, hessian: ArrayLike, dt: fl
 
     Args:
         objective, gradient, hessian, dt: as in ``update``.
+
+    Raises:
+        ValueError: naming the argument.
+        NoMinimiser: a curvature is not > 0.
     """
     curvature, directions, modal_gradient = _model(objective, gradient, hessian)
     _checks.duration("dt", dt, zero=True)
@@ -145,6 +149,9 @@ def gradient_descent(objective: Objective, gradient: ArrayLike, hessian: ArrayLi
 
     Args:
         objective, gradient, hessian, dt: as in ``update``.
+
+    Raises:
+        ValueError: naming the argument; also if γ = 0.
     """
     _, directions, modal_gradient = _model(objective, gradient, hessian)
     step = _checks.finite("dt", dt, low=0.0)
@@ -158,6 +165,10 @@ def ballistic(objective: Objective, gradient: ArrayLike, hessian: ArrayLike, dt:
 
     Args:
         objective, gradient, hessian, dt: as in ``update``.
+
+    Raises:
+        ValueError: naming the argument.
+        NoMinimiser: a curvature is not > 0.
     """
     curvature, directions, modal_gradient = _model(objective, gradient, hessian)
     step = _checks.finite("dt", dt, low=0.0)

@@ -41,7 +41,7 @@ def gains(control_gain: Any, gamma: Any, case: Case, root: Callable[[Any, Any], 
     """Return the gains: the one place of the formula, for arrays, sympy's symbols and the lines of a program.
 
     Args:
-        stiffness: ηk.
+        control_gain: ηk.
         gamma: γ.
         case: the numbers of the coordinate.
         root: (half, pull) → √(half² + pull); ``half`` itself where the curvature, and so pull, is 0.

@@ -39,7 +39,7 @@ class Statement:
 
     Attributes:
         belief, curvature, metric: what is believed; their numbers may be ``Number``.
-        stiffness, gamma, decay, fading: ηk, γ, j of a drift −jθ, and α.
+        control_gain, gamma, decay, fading: ηk, γ, j of a drift −jθ, and α.
         exact: whether it is the exact flow over Δt.
         held: whether what is believed stands still within a step, whatever is forecast beyond.
         dt: Δt where a slope in time is believed.
