@@ -282,3 +282,12 @@ def test_the_first_order_is_that_of_the_exact_step(gamma):
         steps = [rule([2.0, -0.1], state, theta)[0] for rule, state in zip(rules, states, strict=True)]
         gaps.append(np.abs(steps[0] - steps[1]))
     np.testing.assert_allclose(gaps[0] / gaps[1], 4.0, rtol=0.05)
+
+
+@pytest.mark.parametrize("asked", ["gain", "limits", "regime"])
+def test_a_rule_under_a_price_has_no_gains_of_the_free_one(asked):
+    """Nobody has given it an η: the gains were those of η = 1."""
+    heavy = ln.Objective(gamma=0.1, price=ln.prices.Acceleration(m=1.0))
+    rule = ln.derive(heavy, curvature=ln.assume.Known([[2.0]]), dt=0.1)
+    with pytest.raises(ValueError, match=rf"{asked} is asked of a rule under price = Acceleration"):
+        getattr(rule, asked)()

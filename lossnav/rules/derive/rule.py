@@ -178,9 +178,11 @@ class LearningRule(Shown):
                 not used, and H or 0 has its place.
 
         Raises:
-            ValueError: the rule's coordinates are coupled, or its metric is an average.
+            ValueError: the rule's coordinates are coupled, its metric is an average, or it pays another price.
         """
-        self._only_coordinates("limits")
+        self._require_gains("limits")
+        if self.metric is not None:
+            raise ValueError("limits is asked of a rule with an averaged metric, but its metric must be constant")
         case = self._case(self._believed(curvature), None)
         coordinate.require(self.objective, case, np.array(True))
         return {name: Limit(*entry) for name, entry in coordinate.limits(self.objective, case, self.dt).items()}
@@ -195,11 +197,10 @@ class LearningRule(Shown):
             The factor of −m in the velocity, of their common shape; inf where nothing holds the rule back.
 
         Raises:
-            ValueError: the rule's coordinates are coupled, or as in ``regime``.
+            ValueError: the rule's coordinates are coupled, it pays another price, or as in ``regime``.
             NoMinimiser: with such a curvature there is no plan.
         """
-        if not self.coordinatewise:
-            raise ValueError("gain is asked of a rule with coupled coordinates, but it must be one of separate ones")
+        self._require_gains("gain")
         case = self._case(self._believed(curvature), self._measured(metric))
         coordinate.require(self.objective, case, np.array(True))
         return np.asarray(coordinate.numbers(self.objective, case).belief)
@@ -221,8 +222,7 @@ class LearningRule(Shown):
         Warns:
             RegimeWarning: the rates are not in this order; the rule is then another plan's.
         """
-        if not self.coordinatewise:
-            raise ValueError("regime is asked of a rule with coupled coordinates, but it must be one of separate ones")
+        self._require_gains("regime")
         if self.dt is None:
             raise ValueError("dt = None, but it must be a number > 0 where rates are compared: derive(..., dt=...)")
         case = self._case(self._believed(curvature), self._measured(metric))
@@ -464,10 +464,12 @@ class LearningRule(Shown):
             raise ValueError(f"metric has the entry {np.min(squares):g}, but all must be >= 0: it is a mean of squares")
         return squares
 
-    def _only_coordinates(self, asked: str) -> None:
-        if not self.coordinatewise or self.metric is not None:
-            which = "an averaged metric" if self.metric is not None else "coupled coordinates"
-            raise ValueError(f"{asked} is asked of a rule with {which}, but it must be one of separate coordinates")
+    def _require_gains(self, asked: str) -> None:
+        """Raise unless each coordinate has a gain of its own."""
+        if self.price is not None and not self.averaging:
+            raise ValueError(f"{asked} is asked of a rule under price = {self.price!r}, but it must be one without")
+        if not self.coordinatewise:
+            raise ValueError(f"{asked} is asked of a rule with coupled coordinates, but it must be one of separate ones")
 
     @cached_property
     def _symbolic(self) -> Any:
