@@ -144,7 +144,7 @@ def alignment(path: ArrayLike, objective: Objective, loss: Quadratic, gamma: Arr
 
     Args:
         path: recorded steps, shape (N + 1, D).
-        objective: η, k and a constant metric; its γ is not used, and it has no drift.
+        objective: η, k and a constant metric; its γ is not used, and it has no drift and no deadline.
         loss: a quadratic with a minimum and no negative curvature, of at least two curvatures (else C is 1 for all).
         gamma: discount rates ≥ 0, shape (M,).
         dt: time of a step, unit T.
@@ -156,6 +156,8 @@ def alignment(path: ArrayLike, objective: Objective, loss: Quadratic, gamma: Arr
     _checks.instance("loss", loss, Quadratic, "a losses.Quadratic")
     if objective.drift is not None:
         raise ValueError("objective.drift is set, but the alignment is that of a problem without drift")
+    if math.isfinite(objective.horizon):
+        raise ValueError(f"objective.horizon = {objective.horizon:g}, but the alignment is that of an endless plan")
     if loss.minimum is None:
         raise ValueError("loss has no minimum given, but the alignment needs one")
     places, step = _places(path, loss.dim), _checks.positive("dt", dt)

@@ -40,7 +40,7 @@ class Trajectory(Shown):
             optimum (a drift that pays, or negative curvature) grows more slowly than the discount forgives, so that J
             is finite. NaN with a deadline, and of a path under a drift that was found by one: J says nothing of it.
         at_infinity: the same in a word, "rests" | "moves on" | "grows", or "ends" with a deadline.
-        end: inf, or the deadline.
+        end: inf, or the deadline; of a path that has not converged, maybe the one that the search took.
         method: "closed_form" | "riccati" | "action" | "curved" | "bvp" | "timed".
         status: how the search ended, a ``lossnav.trajectory.status.Status``; ``detail`` has the numbers to its words.
         converged: whether the solver met its tolerance; ``reason`` says in words why not.

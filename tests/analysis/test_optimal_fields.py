@@ -246,6 +246,7 @@ def test_what_points_cannot_tell_is_refused_by_name():
         ({"at": NEAR, "dt": 1.0}, "at"), ({"at": NEAR, "metric": "place"}, "metric"),
         ({"at": [[0.0, 0.0]]}, "at"), ({"at": NEAR, "gamma": 0.0}, "gamma"), ({"at": np.zeros((0, 2))}, "at"),
         ({"at": [[0.0, 1.0]], "loss": ln.losses.Quadratic(np.diag([1.0, 0.0]), minimum=[0.0, 0.0])}, "loss is flat"),
+        ({"at": NEAR, "loss": ln.task.Phases([(0.0, ln.losses.DoubleWell())])}, "loss = .*depends on time"),
     ):  # fmt: skip
         with pytest.raises(ValueError, match=f"^{argument}"):
             ln.optimal_for(linear(np.eye(2)), **options)

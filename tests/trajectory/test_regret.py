@@ -191,6 +191,11 @@ def test_a_path_of_another_shape_is_told_which_is_wanted(path):
             call()
 
 
+def test_the_alignment_is_that_of_an_endless_plan():
+    with pytest.raises(ValueError, match=r"objective.horizon = 1.* endless"):
+        alignment([[1.0, 1.0], [0.5, 0.8]], ln.Objective(horizon=1.0), BOWL, [1.0], dt=0.5)
+
+
 def test_an_offset_of_the_loss_is_no_part_of_a_regret():
     """Of V beyond resting for ever, up to a deadline, too, and where a drift has to be held."""
     path, parts = np.array([[1.0], [0.7], [0.4], [0.3]]), []

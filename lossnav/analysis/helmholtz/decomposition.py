@@ -203,7 +203,8 @@ def effective_loss(objective: Objective, loss: Loss, decomposition: Decompositio
     (``lossnav.trajectory.cycles``).
 
     Args:
-        objective: η, k, γ and the drift that was decomposed; G must be the identity.
+        objective: η, k, γ and the drift that was decomposed; G must be the identity. No deadline: there e^{−γT}φ/η is
+            charged, too.
         loss: the landscape L.
         decomposition: of ``objective.drift``.
 
@@ -212,7 +213,7 @@ def effective_loss(objective: Objective, loss: Loss, decomposition: Decompositio
         defined where the decomposition is.
 
     Raises:
-        ValueError: if the objective has a metric or another drift, or the dimensions differ.
+        ValueError: if the objective has a metric, a deadline or another drift, or the dimensions differ.
 
     References:
         Vastola, Gershman, Rajan (2025), Eq. 132.
@@ -226,6 +227,8 @@ def effective_loss(objective: Objective, loss: Loss, decomposition: Decompositio
         raise ValueError(f"loss has {loss.dim} parameters, but the decomposition has {decomposition.dim}")
     if not np.array_equal(objective.metric_matrix(loss.dim), np.eye(loss.dim)):
         raise ValueError("objective.metric is set, but Eq. 132 holds for the identity only")
+    if math.isfinite(objective.horizon):
+        raise ValueError(f"objective.horizon = {objective.horizon:g}, but Eq. 132 holds for an endless plan only")
     gamma, share = objective.gamma, 1 / (objective.eta * objective.k)
 
     def value(theta: Array) -> Any:

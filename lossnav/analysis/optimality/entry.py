@@ -14,6 +14,7 @@ from lossnav.analysis.optimality import fields, linear
 from lossnav.analysis.optimality.result import OptimalFor
 from lossnav.problem import drifts
 from lossnav.problem.losses import Loss, Quadratic
+from lossnav.problem.losses.base import check_loss
 
 _SMALLEST = 1e-100  # a size whose square, and that of its inverse, are normal numbers
 
@@ -93,7 +94,8 @@ def _of_points(law: Any, at: ArrayLike, loss: Any, metric: Any, gamma: float | N
         scaled = drifts.Function(lambda theta: np.divide(field(theta * unit), unit))  # differences know no other than 1
         law = drifts.Function(field, lambda theta: scaled.jacobian(theta / unit), dim=places.shape[1])
     if loss is not None:
-        _same_size(_checks.instance("loss", loss, Loss, "None or a loss"), places.shape[1])
+        check_loss(loss)
+        _same_size(loss, places.shape[1])
     elif isinstance(metric, str) and metric == "place":
         raise ValueError(
             "metric is 'place', and so loss has to be given: else every law that falls on some loss will do"

@@ -212,6 +212,10 @@ BOWL = ln.losses.Quadratic(np.eye(2), minimum=[0.0, 0.0])
             lambda: effective_loss(ln.Objective(drift=ROTATION, metric=2 * np.eye(2)), BOWL, split_affine(ROTATION)),
             "objective.metric is set",
         ),
+        (
+            lambda: effective_loss(ln.Objective(drift=ROTATION, horizon=1.5), BOWL, split_affine(ROTATION)),
+            r"objective.horizon = 1\.5.* endless",
+        ),
     ],
 )
 @pytest.mark.filterwarnings("ignore:divide by zero")
