@@ -262,6 +262,12 @@ def array(name: str, value: Any, *, shape: tuple[int | str | None, ...] | None =
     return result
 
 
+def frozen(*arrays: Array) -> None:
+    """Let nobody write to arrays that an object hands out and goes on to use."""
+    for held in arrays:
+        held.setflags(write=False)
+
+
 def points(name: str, value: Any, dim: int | None = None) -> Array:
     """Return points of shape (..., D) as float64, which may hold NaN and inf; ``dim`` None takes any D >= 1."""
     result = reals(name, value)

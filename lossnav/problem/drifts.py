@@ -63,8 +63,8 @@ class Linear(Drift):
         if offset is not None:
             self._offset = _checks.array("offset", offset, shape=(self.dim,))
             self.dim = len(self._offset)
-            self._offset.setflags(write=False)
-        matrix.setflags(write=False)  # both are handed out
+            _checks.frozen(self._offset)
+        _checks.frozen(matrix)
 
     def matrix(self, dim: int) -> Array:
         """Return A as a (dim, dim) array."""

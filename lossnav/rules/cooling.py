@@ -65,6 +65,9 @@ class Cooling:
     distance: float
     excess: float
 
+    def __post_init__(self) -> None:
+        _checks.frozen(self.remaining, self.rate)
+
     def __call__(self, remaining: ArrayLike) -> Array:
         """Return the rate with a time ``remaining`` left, of its shape; with more than the whole, that of the start."""
         left = _checks.nonnegatives("remaining", remaining)

@@ -58,6 +58,7 @@ class Cycle:
     rate: float = field(init=False)
 
     def __post_init__(self) -> None:
+        _checks.frozen(self.nodes)
         object.__setattr__(self, "rate", float(np.mean(self.cost_rate(self.times))))
 
     @property

@@ -75,6 +75,9 @@ class Trajectory(Shown):
     second: Callable[[Array], Array] | None = None
     others: tuple[Trajectory, ...] = field(default=())
 
+    def __post_init__(self) -> None:
+        _checks.frozen(self.times, self.asymptote)
+
     def __call__(self, t: ArrayLike) -> Array:
         """Return θ(t), shape (T, D), or (D,) for a scalar t."""
         return self._evaluate(self.position, t)

@@ -165,6 +165,12 @@ def test_an_acceleration_of_another_batch_is_named():
 def test_what_is_handed_out_cannot_change_the_problem():
     bowl = ln.losses.Quadratic(np.eye(2), minimum=[1.0, 2.0])
     drift = ln.drifts.Linear(np.eye(2), [1.0, 1.0])
-    for array in (bowl.minimum, bowl.stationary_points(), bowl.hessian([0.0, 0.0]), drift.matrix(2), drift.offset(2)):
+    path = ln.solve(ln.Objective(gamma=1.0), bowl, [0.0, 0.0])
+    noise = ln.sgd.OrnsteinUhlenbeck(np.eye(2), np.eye(2))
+    for array in (
+        bowl.minimum, bowl.stationary_points(), bowl.hessian([0.0, 0.0]), drift.matrix(2), drift.offset(2),
+        path.times, path.asymptote, noise.spread, noise.curvature, noise.drift,
+        ln.uncertainty.Wells([[0.0]], [1.0], [1.0]).centres(),
+    ):  # fmt: skip
         with pytest.raises(ValueError, match="read-only"):
             array += 1.0

@@ -119,11 +119,14 @@ class OrnsteinUhlenbeck:
         object.__setattr__(self, "kappa", _checks.positive("kappa", kappa))
         middle = np.zeros(len(a)) if centre is None else _checks.array("centre", centre, shape=(len(a),))
         object.__setattr__(self, "centre", middle)
+        _checks.frozen(a, d, middle)
         _ = self._parts  # no process without a stationary density
 
     @cached_property
     def _parts(self) -> tuple[Array, Array]:
-        return _decompose("drift", self.drift, "diffusion", self.diffusion)
+        parts = _decompose("drift", self.drift, "diffusion", self.diffusion)
+        _checks.frozen(*parts)
+        return parts
 
     @property
     def skew(self) -> Array:
@@ -138,7 +141,9 @@ class OrnsteinUhlenbeck:
     @cached_property
     def spread(self) -> Array:
         """The stationary covariance U⁻¹/κ, shape (D, D) (K9, K31)."""
-        return _resting("drift", self.drift, self.diffusion) / self.kappa
+        spread = _resting("drift", self.drift, self.diffusion) / self.kappa
+        _checks.frozen(spread)
+        return spread
 
     def mean(self, t: float, start: ArrayLike) -> Array:
         """Return E x_t from x_0 = start, shape (D,), at a time t >= 0 (K20).

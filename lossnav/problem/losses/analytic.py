@@ -60,7 +60,7 @@ class Quadratic(Loss):
                 centre = -np.linalg.solve(self._hessian, self._gradient)
                 self.minimum, self.offset = centre, self.offset + float(self._gradient @ centre) / 2
         if self.minimum is not None:
-            self.minimum.setflags(write=False)  # it is handed out
+            _checks.frozen(self.minimum)
 
     def value(self, theta: ArrayLike) -> Any:
         theta = self._points(theta)

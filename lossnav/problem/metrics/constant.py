@@ -56,7 +56,7 @@ class Constant(_Constant):
 
     def __init__(self, matrix: ArrayLike):
         self._matrix = _checks.symmetric("matrix", matrix, definite=True)
-        self._matrix.setflags(write=False)
+        _checks.frozen(self._matrix)
         self.dim = len(self._matrix)
 
     def _dense(self) -> Array:
@@ -87,7 +87,7 @@ class Diagonal(_Constant):
         self.values = _checks.positives("values", values, shape=(None,))
         if not self.values.size:
             raise ValueError("values has shape (0,), but there must be at least one")
-        self.values.setflags(write=False)
+        _checks.frozen(self.values)
         self.dim = len(self.values)
 
     def _dense(self) -> Array:
@@ -126,8 +126,7 @@ class Kronecker(_Constant):
 
     def __init__(self, a: ArrayLike, b: ArrayLike):
         self.a, self.b = (_checks.symmetric(name, x, definite=True) for name, x in (("a", a), ("b", b)))
-        for factor in (self.a, self.b):
-            factor.setflags(write=False)
+        _checks.frozen(self.a, self.b)
         self.dim = len(self.a) * len(self.b)
 
     def _dense(self) -> Array:

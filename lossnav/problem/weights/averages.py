@@ -146,6 +146,7 @@ class Wells(Average):
         bowl_centre: ArrayLike | None = None,
     ):
         self._centres = _checks.array("centres", centres, shape=(None, None))
+        _checks.frozen(self._centres)
         count, self.dim = self._centres.shape
         self.depths = _checks.positives("depths", depths, shape=(count,))
         self.widths = _checks.positives("widths", widths, shape=(count,))

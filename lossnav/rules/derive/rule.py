@@ -469,7 +469,9 @@ class LearningRule(Shown):
         if self.price is not None and not self.averaging:
             raise ValueError(f"{asked} is asked of a rule under price = {self.price!r}, but it must be one without")
         if not self.coordinatewise:
-            raise ValueError(f"{asked} is asked of a rule with coupled coordinates, but it must be one of separate ones")
+            raise ValueError(
+                f"{asked} is asked of a rule with coupled coordinates, but it must be one of separate ones"
+            )
 
     @cached_property
     def _symbolic(self) -> Any:
