@@ -79,10 +79,9 @@ def distance(mean: ArrayLike, variance: ArrayLike, other_mean: ArrayLike, other_
         0.9803
     """
     mu, other_mu = _checks.array("mean", mean), _checks.array("other_mean", other_mean)
-    sd, other_sd = (
-        np.sqrt(_checks.positives("variance", variance)),
-        np.sqrt(_checks.positives("other_variance", other_variance)),
-    )
-    _checks.together(mean=mu, variance=sd, other_mean=other_mu, other_variance=other_sd)
-    half = np.hypot(mu / math.sqrt(2) - other_mu / math.sqrt(2), sd - other_sd) / (2 * np.sqrt(sd) * np.sqrt(other_sd))
-    return 2 * math.sqrt(2) * np.arcsinh(half)  # arcosh(1 + 2h²) = 2 arsinh(h), without cancellation
+    v, w = _checks.positives("variance", variance), _checks.positives("other_variance", other_variance)
+    _checks.together(mean=mu, variance=v, other_mean=other_mu, other_variance=w)
+    sd, other_sd = np.sqrt(v), np.sqrt(w)
+    # Without cancellation: σ − σ′ = (v − v′)/(σ + σ′), halves are exact, and arcosh(1 + 2h²) = 2 arsinh(h).
+    sides = (mu / 2 - other_mu / 2) * math.sqrt(2), (v - w) / (sd + other_sd)
+    return 2 * math.sqrt(2) * np.arcsinh(np.hypot(*sides) / (2 * np.sqrt(sd) * np.sqrt(other_sd)))

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from lossnav import _checks
 from lossnav._checks import Array
+from lossnav.problem.functions.roots import exp_moment
 from lossnav.problem.losses.base import Loss
 from lossnav.problem.metrics import Fisher
 from lossnav.problem.objective import Objective
@@ -110,7 +111,7 @@ def kl_divergence(
 
     .. math:: \tfrac12\Big\{\frac{v}{v'} - 1 - \ln\frac v{v'} + \frac{(\mu-\mu')^2}{v'}\Big\}
 
-    Written with log1p, so that it stays exact to rounding for neighbours.
+    It is exact to rounding for neighbours, too.
 
     Args:
         mean: μ, unit u.
@@ -131,10 +132,10 @@ def kl_divergence(
     mu, v = _checks.array("mean", mean), _checks.positives("variance", variance)
     other_mu, w = _checks.array("other_mean", other_mean), _checks.positives("other_variance", other_variance)
     _checks.together(mean=mu, variance=v, other_mean=other_mu, other_variance=w)
-    change, ratio = (v - w) / w, v / w
     with np.errstate(divide="ignore", over="ignore"):  # far apart log1p would see −1; an overflow of the result is inf
+        change = (v - w) / w
         log_ratio = np.where(np.abs(change) < 0.5, np.log1p(change), np.log(v) - np.log(w))
-        growth = np.where(np.abs(change) < 0.5, change - log_ratio, ratio - 1 - log_ratio)
+        growth = log_ratio**2 * exp_moment(-log_ratio, 1)  # e^x − 1 − x
         return np.asarray(growth + ((mu - other_mu) / np.sqrt(w)) ** 2) / 2
 
 

@@ -2,6 +2,7 @@
 
 import math
 
+import mpmath
 import numpy as np
 import pytest
 
@@ -126,6 +127,21 @@ def test_plans_answer_or_refuse(name):
             continue
         assert path.converged and math.isfinite(path.action)
         assert path.mean(0.0)[0, 0] == pytest.approx(mean) and path.variance(0.0)[0, 0] == pytest.approx(variance)
+
+
+@pytest.mark.parametrize("near", [1.0, 1e-4, 1e-8, 1e-14])
+def test_divergence_and_distance_of_neighbours(near):
+    """Of e^x − 1 − x half of the digits cancelled, and more of a difference of deviations."""
+    for side in (0.7, -0.7, 0.3):
+        v, w, m, n = 0.37, 0.37 * (1 + side * near), 1.3, 1.3 * (1 + near)
+        with mpmath.workdps(60):
+            a, b, far = mpmath.mpf(v), mpmath.mpf(w), mpmath.mpf(m) - mpmath.mpf(n)
+            divergence = (a / b - 1 - mpmath.log(a / b) + far**2 / b) / 2
+            chord = (far**2 / 2 + (mpmath.sqrt(a) - mpmath.sqrt(b)) ** 2) / (4 * mpmath.sqrt(a * b))
+            length = 2 * mpmath.sqrt(2) * mpmath.asinh(mpmath.sqrt(chord))
+        assert float(un.kl_divergence(m, v, n, w)) == pytest.approx(float(divergence), rel=1e-14)
+        assert float(un.kl_divergence(m, v, m, w)) == pytest.approx(float(divergence - far**2 / b / 2), rel=1e-14)
+        assert float(un.distance(m, v, n, w)) == pytest.approx(float(length), rel=1e-14)
 
 
 def test_divergence_and_distance_far_apart():
