@@ -166,3 +166,11 @@ def test_geodesics_are_exact_in_standard_deviations(ends):
         distance = float(un.distance(*ends))
         assert float(un.distance(*ends[:2], mean, variance)) == pytest.approx(s * distance, rel=1e-9)
         assert min(ends[0], ends[2]) < mean < max(ends[0], ends[2])
+
+
+@pytest.mark.parametrize("other", [1e-6, 1.0, 1e6])
+def test_a_straight_geodesic_is_the_limit_of_bent_ones(other):
+    """Between unlike deviations the mean goes while the wider one lasts, and not evenly."""
+    fractions, wide = np.linspace(0.0, 1.0, 9), max(1.0, math.sqrt(other))
+    straight, bent = (un.geodesic(fractions, 0.0, 1.0, end, other)[0] / end for end in wide * np.array([1e-8, 1e-6]))
+    np.testing.assert_allclose(straight, bent, rtol=1e-8, atol=1e-15)
