@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -30,7 +31,10 @@ if TYPE_CHECKING:  # a picture needs what a result has, and not what made it: to
 _MOST_LINES = 6  # components with a name of their own; of more, thin lines show the bundle
 _BEATS = 13  # dots along a path, equally far apart in time: where they are dense it is slow
 _CURVATURES = (1e-4, 1e4)  # at which a rule is drawn
-_CYCLE = ("optimal", "gradient descent", "newton", "ballistic", "momentum", "adam")
+_CYCLE = (  # no two look the same
+    "optimal", "gradient descent", "newton", "ballistic", "natural gradient", "adam",
+    "belief", "l2", "levenberg-marquardt", "uncertain", "continual backprop", "shrink and perturb",
+)  # fmt: skip
 
 
 def plot(result: Any, ax: Axes | None = None) -> Axes:
@@ -106,7 +110,7 @@ def _watch(watch: Watch, ax: Axes) -> None:
     lengths, losses = watch.lengths, watch.losses
     if np.all(np.isnan(losses)):
         ax.plot(np.arange(1, len(lengths) + 1), lengths, ".-", color=COLOURS["ink"], lw=0.8)
-        ax.set(xlabel="step", ylabel="length of the step", yscale="log")
+        ax.set(xlabel="step", ylabel="length of the step", yscale="log" if np.any(lengths > 0) else "linear")
         return
     travelled = np.concatenate([[0.0], np.cumsum(lengths)[:-1]])
     ax.plot(travelled, losses, **line("loss", lw=1.2))
@@ -133,13 +137,18 @@ def _rule(rule: LearningRule, ax: Axes) -> None:
         raise ValueError(
             "this rule couples its coordinates, so that no curvature says how fast it goes: nothing to draw"
         )
-    grid = np.geomspace(*_CURVATURES, 161)
+    grid = np.geomspace(*_CURVATURES, 161)[:, None]  # a coordinate a column
+
+    def draw_gain(gain: Array, name: str, style: dict[str, Any]) -> None:
+        first, *_ = ax.plot(grid, np.broadcast_to(gain, np.broadcast_shapes(grid.shape, np.shape(gain))), **style)
+        first.set_label(name)
+
     limits = {} if rule.metric is not None else rule.limits(grid)
     limits.pop("Newton", None)  # a displacement, and no velocity
     for name, limit in limits.items():
-        ax.plot(grid, np.broadcast_to(limit.gain, grid.shape), **line(name.lower(), lw=1.4, linestyle="--"), label=name)
+        draw_gain(limit.gain, name, line(name.lower(), lw=1.4, linestyle="--"))
     gain = rule.gain(grid, None if rule.metric is None else grid)
-    ax.plot(grid, np.broadcast_to(gain, grid.shape), **line("optimal", lw=2.4), label="this rule")
+    draw_gain(gain, "this rule", line("optimal", lw=2.4))
     averaged = {
         "curvature": rule.metric is None or rule.curvature is not None,
         "mean of $g^2$": rule.metric is not None,
@@ -205,9 +214,14 @@ def _paths(paths: dict[str, Trajectory], ax: Axes) -> None:
 
 
 def _window(points: Array, share: float) -> tuple[Array, Array]:
-    """Return the corners of the box that holds the points, with a margin; no side is below a third of another."""
+    """Return the corners of the box that holds the points, with a margin; no side is below a third of another.
+
+    Where the points are one but for rounding, the box is as large as they are far from zero.
+    """
     low, high = points.min(axis=0), points.max(axis=0)
-    middle, side = (low + high) / 2, np.maximum(high - low, max(np.max(high - low) / 3, 1e-9))
+    far, spread = np.max(np.abs(points)), np.max(high - low)
+    least = spread / 3 if spread > 1e-9 * far else far or 1.0
+    middle, side = (low + high) / 2, np.maximum(high - low, least)
     return middle - (0.5 + share) * side, middle + (0.5 + share) * side
 
 
@@ -236,7 +250,8 @@ def _on_a_landscape(paths: dict[str, Trajectory], ax: Axes) -> None:
     ways = {name: np.concatenate([path(path.times), _ends(path)]) for name, path in paths.items()}
     low, high = _window(np.concatenate(list(ways.values())), 0.25)
     if plane:
-        ground(ax, loss, (low[0], high[0], low[1], high[1]))
+        with contextlib.suppress(ValueError):  # flat, or not finite everywhere in the box: the paper stays white
+            ground(ax, loss, (low[0], high[0], low[1], high[1]))
         ax.set(xlabel=r"$\theta_1$", ylabel=r"$\theta_2$", xlim=(low[0], high[0]), ylim=(low[1], high[1]))
     else:
         grid = np.linspace(low, high, 401)
