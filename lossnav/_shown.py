@@ -5,11 +5,12 @@ from __future__ import annotations
 import importlib
 import math
 from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from lossnav import _extras
+from lossnav import _checks, _extras
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -74,6 +75,15 @@ class Shown:
 def by_coordinate(name: str, values: Any) -> dict[str, Any]:
     """Return the columns of an array of shape (N, D), each under its number: ``name_1`` … ``name_D``."""
     return {f"{name}_{i + 1}": column for i, column in enumerate(np.asarray(values).T)}
+
+
+def call(thing: Any) -> str:
+    """Return the call that makes a dataclass, on one line: without what is at its default, and what is large cut."""
+    if not is_dataclass(thing):
+        return _checks.shown(thing.item() if isinstance(thing, np.ndarray) and thing.ndim == 0 else thing)
+    told = {one.name: (call(getattr(thing, one.name)), call(one.default)) for one in fields(thing) if one.init}
+    arguments = (f"{name}={value}" for name, (value, default) in told.items() if value != default)
+    return f"{type(thing).__name__}({', '.join(arguments)})"
 
 
 def _drawings() -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import torch
@@ -52,7 +52,7 @@ class Row:
         return self.measured / self.predicted if self.predicted else float("nan")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Analysis:
     """What was measured, predicted, and measured again.
 
@@ -65,9 +65,9 @@ class Analysis:
     """
 
     rows: tuple[Row, ...]
-    basin: Basin
-    forecast: Forecast
-    run: Walk
+    basin: Basin = field(repr=False)
+    forecast: Forecast = field(repr=False)
+    run: Walk = field(repr=False)
     notes: tuple[str, ...]
 
 

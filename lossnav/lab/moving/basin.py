@@ -22,7 +22,7 @@ _CHUNK = 256  # gradients of single examples at a time
 _WHOLE, _NUMBERS = 1024, 2**18  # examples of a product with the Hessian at a time, if their inputs are so few numbers
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Basin:
     """Curvature and noise around the points that a run has visited.
 

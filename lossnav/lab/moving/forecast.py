@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from lossnav.lab.moving.setting import Setting
 from lossnav.lab.moving.walk import Numbers
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Forecast:
     """What the theory says of a stationary run, from a measured basin.
 
@@ -35,7 +35,7 @@ class Forecast:
     position_variances: Numbers
     velocity_variances: Numbers
     circulations: Numbers
-    _basin: Basin
+    _basin: Basin = field(repr=False)
 
     def displacement(self, lags: ArrayLike, *, form: str = "discrete") -> Numbers:
         """Return E|θ_{k+n} − θ_k|² for each number n of steps, over the whole spectrum (K17; ``ln.sgd.displacement``).

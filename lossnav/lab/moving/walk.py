@@ -30,7 +30,7 @@ class Unstable(ValueError):
     """The weights ran away: the setting is beyond the bound of stability, in the mean or in the variance."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Walk:
     """What was measured on K steps of v ← βv − g_B − λθ, θ ← θ + ηv, after the burn-in.
 

@@ -117,7 +117,7 @@ class Fingerprint(Shown):
     closure: bool = False
     state_bytes: float = math.nan
     cost: float = field(default=math.nan, compare=False)
-    response: tuple[float, ...] = ()
+    response: tuple[float, ...] = field(default=(), repr=False)
     refused: str = ""
 
     def _facts(self) -> dict[str, Any]:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass
 from functools import cached_property
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -13,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from lossnav import _checks
 from lossnav._checks import Array
-from lossnav._shown import Shown
+from lossnav._shown import Shown, call
 from lossnav.problem.drifts import Linear
 from lossnav.problem.objective import Objective
 from lossnav.rules.assume import Filter
@@ -60,14 +59,13 @@ class LearningRule(Shown):
     metric: Metric | None = None
     dt: float | None = None
     exact: bool = False
-    price: Any = field(default=None, repr=False)
-    averaging: float = field(default=0.0, repr=False)
+    price: Any = None
+    averaging: float = 0.0
 
     _drawing: ClassVar[str] = "rule"
 
     def __repr__(self) -> str:
-        told = (one.name for one in fields(self) if one.repr or getattr(self, one.name))  # a price, where there is one
-        return f"{type(self).__name__}({', '.join(f'{name}={getattr(self, name)!r}' for name in told)})"
+        return call(self)
 
     def _facts(self) -> dict[str, Any]:
         """Return the rule as it is written, its step and what it remembers."""
@@ -338,7 +336,7 @@ class LearningRule(Shown):
         if begun and n == 1:  # the first gradient finds the bases
             zeros = np.zeros_like(theta)  # what drifts by itself does so now, too, if it needs no curvature
             step = zeros if self.metric is None else self._move(drift, Believed(zeros, zeros, zeros, zeros))
-            return step, State(n, 0, MappingProxyType({**state.averages, **rows.first(state.averages, g)}))
+            return step, State(n, 0, {**state.averages, **rows.first(state.averages, g)})
         # All assumptions look at the gradient in the bases that are kept; some find others in what is believed then.
         view = ArrayLook(turn(g, *sides), state.averages, n - begun, curvature_sample, state.told)
         mean, variance, metric_variance = look(view, self.belief, self.curvature, self.metric)
@@ -355,7 +353,7 @@ class LearningRule(Shown):
             view.averages["average"] = average - (theta + step - average) * math.expm1(-self.averaging * self._time)
         # The step is followed: then the gradient may turn the bases, and the averages with them.
         after = view.averages | (rows.after(view.averages, g, n) if begun else {})
-        return turn_back(turn_back(step, *view.bases), *sides), State(n, view.count, MappingProxyType(after))
+        return turn_back(turn_back(step, *view.bases), *sides), State(n, view.count, after)
 
     @property
     def _time(self) -> float:

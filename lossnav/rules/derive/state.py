@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -44,7 +43,7 @@ def blank(shapes: Mapping[str, tuple[int, ...]]) -> State:
     averages = {name: np.zeros(shape) for name, shape in shapes.items()}
     for zero in averages.values():
         zero.setflags(write=False)
-    return State(0, 0, MappingProxyType(averages))
+    return State(0, 0, averages)
 
 
 def checked(state: Any, shapes: Mapping[str, tuple[int, ...]]) -> State:

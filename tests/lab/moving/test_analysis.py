@@ -27,6 +27,7 @@ SETTING = moving.Setting(eta=0.02, beta=0.8, batch=16)
 def test_a_regression_at_its_minimum_is_predicted_in_every_row():
     model, data = line(slopes=(1.0, 0.5))
     analysis = moving.analyse(model, data, SETTING, loss=mse_loss, steps=4000, burn=1000, modes=2, seed=3)
+    assert len(repr(analysis)) < 2000 and "array" not in repr(analysis)
     ratios = {row.name: row.ratio for row in analysis.rows}
     assert ratios["speed |δ|² per step"] == pytest.approx(1.0, abs=0.08)
     assert ratios["equipartition, median of 2 modes"] == pytest.approx(1.0, abs=0.15)
