@@ -48,14 +48,22 @@ def _logistic_slope(z: Array) -> Array:
     return scipy.special.expit(z) * scipy.special.expit(-z)
 
 
+def _density_slope(z: Array) -> Array:
+    return -z * _density(z)
+
+
+def _logistic_bend(z: Array) -> Array:
+    return -_logistic_slope(z) * np.tanh(z / 2)
+
+
 _LINKS = {
     "logistic": Link(
         scipy.special.expit,
         _logistic_slope,
-        lambda z: -_logistic_slope(z) * np.tanh(z / 2),
+        _logistic_bend,
         scipy.special.log_expit,
     ),
-    "probit": Link(scipy.special.ndtr, _density, lambda z: -z * _density(z), scipy.special.log_ndtr),
+    "probit": Link(scipy.special.ndtr, _density, _density_slope, scipy.special.log_ndtr),
 }
 
 

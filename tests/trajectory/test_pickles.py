@@ -38,6 +38,9 @@ CASES = {
     "action": lambda: ln.solve(ln.Objective(gamma=0.5), WELL, START),
     "action, own units": lambda: ln.solve(ln.Objective(eta=30.0, gamma=0.5), WELL, START),
     "action, a function": lambda: ln.solve(ln.Objective(eta=30.0, gamma=0.5), ln.losses.Function(tilted, dim=2), START),
+    "action, a classifier": lambda: ln.solve(
+        ln.Objective(gamma=0.5), ln.classifiers.LogisticRegression([[1.0, 0.3], [-1.0, 2.0]], [0, 1], l2=0.1), START
+    ),
     "action, fixed end": lambda: ln.solve(ln.Objective(gamma=0.5), WELL, START, **FIXED),
     "action, out of budget": lambda: ln.solve(
         ln.Objective(gamma=0.5), ln.losses.Function(tilted, dim=2), START, max_calls=1, throw=False
