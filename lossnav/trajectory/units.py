@@ -41,7 +41,7 @@ _WIDE = 6  # the same for time, metric, η and k, which the solvers feel less
 _UNKNOWN = 10  # the same for all, if the landscape has no formula and its scales are guessed from samples
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Units:
     """Units of time, of each θ_i, shape (D,), and of J, in the user's units; and what is taken off θ first."""
 

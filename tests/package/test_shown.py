@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import copy
+import importlib
 import json
 import pickle
+import pkgutil
+from dataclasses import fields, is_dataclass
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -65,6 +69,40 @@ def test_other_paths_are_drawn_over_time(loss, start):
     ax = path.plot()
     for component in path(path.times).T:
         assert on_one_of(ax, np.column_stack([path.times, component]))
+
+
+@pytest.mark.parametrize("far", [0.0, 1e-6, 1.0, 1e9])
+def test_who_rests_has_a_picture_of_where(far):
+    at_rest = ln.losses.Quadratic(np.eye(2), minimum=[far, far])
+    ax = ln.solve(ln.Objective(gamma=1.0), at_rest, [far, far]).plot()
+    left, right = ax.get_xlim()
+    assert left < far < right and right - left >= far
+
+
+def barrier(x):
+    with np.errstate(invalid="ignore"):
+        return (x - np.log(x)).sum(-1)
+
+
+@pytest.mark.parametrize(
+    ("loss", "drift"),
+    [
+        (ln.losses.Function(barrier, dim=2), None),
+        (ln.losses.Quadratic(np.zeros((2, 2)), minimum=[0.0, 0.0]), ln.drifts.weight_decay(1.0)),
+    ],
+    ids=["a barrier", "flat"],
+)
+def test_a_path_whose_ground_cannot_be_shaded_is_drawn_without(loss, drift):
+    path = ln.solve(ln.Objective(gamma=1.0, drift=drift), loss, [0.05, 1.5])
+    assert on_one_of(path.plot(), path(path.times[::7]))
+
+
+def test_all_that_has_a_name_in_a_picture_has_a_look_of_its_own():
+    six = ln.losses.Quadratic(np.diag(np.arange(1.0, 7.0)), minimum=np.zeros(6))
+    ways = {str(gamma): ln.Objective(gamma=gamma) for gamma in range(1, 9)}
+    for result in (ln.solve(PATIENT, six, np.ones(6)), ln.compare(ways, MANY, np.ones(4))):
+        named = result.plot().get_legend_handles_labels()[0]
+        assert len({(handle.get_color(), str(handle._dash_pattern)) for handle in named}) == len(named) > 5
 
 
 def test_dots_are_equally_far_apart_in_time():
@@ -167,6 +205,32 @@ def test_results_can_still_be_pickled():
     assert np.array_equal(again["patient"](1.0), paths["patient"](1.0))
 
 
+def test_what_a_rule_remembers_can_be_stored():
+    rule = ln.derive(ln.Objective(gamma=0.5), curvature=ln.assume.SecondMoment(0.99), dt=0.1)
+    theta = np.array([1.0, 2.0])
+    _, state = rule(theta, rule.init(theta), theta)
+    for again in (pickle.loads(pickle.dumps(state)), copy.deepcopy(state)):
+        np.testing.assert_array_equal(rule(theta, again, theta)[0], rule(theta, state, theta)[0])
+
+
+def test_results_with_arrays_in_them_are_compared_by_identity():
+    """What a dataclass makes of == has no truth value where a part is an array of several numbers."""
+    names = [module.name for module in pkgutil.walk_packages(ln.__path__, "lossnav.") if "__main__" not in module.name]
+    found = {thing for name in names for thing in vars(importlib.import_module(name)).values() if is_dataclass(thing)}
+    arrays = "Array", "Tensor", "NDArray[np.float64]", "Numbers", "Split"
+    kinds = [kind for kind in found if isinstance(kind, type) and not kind.__name__.startswith("_")]
+    public = [kind for kind in kinds if any(one.type in arrays for one in fields(kind))]
+    assert len(public) > 30
+    assert not [kind for kind in public if "__eq__" in vars(kind)]
+
+
+def test_a_path_and_a_bowl_cannot_be_changed_by_who_reads_them():
+    path = ln.solve(PATIENT, BOWL, START)
+    for array in (path.times, path.asymptote, BOWL.minimum):
+        with pytest.raises(ValueError, match="read-only"):
+            array += 1.0
+
+
 def test_axes_of_one_s_own():
     figure, axes = plt.subplots(1, 2)
     path = ln.solve(PATIENT, WELL, START)
@@ -215,6 +279,50 @@ def test_a_rule_is_drawn_by_the_speed_that_its_law_says():
     speeds = [[v, float(law.subs(curvature, v))] for v in np.geomspace(1e-4, 1e4, 161)[::20]]
     assert on_one_of(rule.plot(), speeds)
     json.dumps(rule.to_dict())
+
+
+@pytest.mark.parametrize(
+    "assumed",
+    [
+        {"curvature": ln.assume.Known(np.diag([2.0, 1.0]))},
+        {"belief": ln.assume.Filter(0.9, fading=[0.1, 0.2])},
+        {"metric": ln.assume.RootMeanSquare(0.99), "belief": ln.assume.Filter(0.9, fading=[0.1, 0.2])},
+    ],
+    ids=["curvature", "fading", "metric"],
+)
+def test_a_rule_that_knows_its_coordinates_is_drawn_by_each(assumed):
+    rule = ln.derive(ln.Objective(gamma=0.5), dt=0.1, **assumed)
+    ax = rule.plot()
+    v = np.geomspace(1e-4, 1e4, 161)[::20]
+    for each in np.transpose([rule.gain([x, x], [x, x] if rule.metric else None) for x in v]):
+        assert on_one_of(ax, np.column_stack([v, each]))
+    labels = ax.get_legend_handles_labels()[1]
+    assert labels.count("this rule") == 1 and len(set(labels)) == len(labels)
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        ln.derive(
+            ln.Objective(eta=0.3, gamma=0.5), belief=ln.assume.Filter(0.9, fading=0.2),
+            curvature=ln.assume.Known([[2.0, 0.3], [0.3, 1.0]]), dt=0.1,
+        ),
+        ln.derive(ln.Objective(gamma=0.5), metric=ln.assume.RootMeanSquare(0.99), dt=0.1),
+    ],
+)  # fmt: skip
+def test_a_rule_is_written_as_the_call_that_makes_it(rule):
+    names = {"LearningRule": type(rule), "Objective": ln.Objective, "array": np.array, **vars(ln.assume)}
+    for name in ("Filter", "Known", "RootMeanSquare"):
+        names[name] = getattr(ln.assume, name)
+    again = eval(repr(rule), names)
+    g, theta = np.array([1.0, -2.0]), np.array([0.5, 0.1])
+    assert "\n" not in repr(rule) and len(repr(rule)) < 170 and repr(again) == repr(rule)
+    np.testing.assert_array_equal(again(g, again.init(theta), theta)[0], rule(g, rule.init(theta), theta)[0])
+
+
+def test_a_rule_with_a_large_matrix_is_written_on_one_line():
+    large = ln.derive(ln.Objective(metric=np.eye(50)), curvature=ln.assume.Known(np.eye(50)))
+    assert "an array of shape (50, 50)" in repr(large) and len(repr(large)) < 200
 
 
 def test_a_rule_with_an_averaged_metric_is_drawn_by_what_it_averages():

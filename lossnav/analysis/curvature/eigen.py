@@ -19,7 +19,7 @@ KEPT = 3  # a restart keeps the wanted vectors and one in three of the others
 FLOOR = 8  # times eps·|H|: residuals below are rounding errors of the products
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Eigenpairs:
     """Approximate eigenpairs of a symmetric operator, in the order that was asked for.
 

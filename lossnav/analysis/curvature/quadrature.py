@@ -16,7 +16,7 @@ from lossnav._tensors import tensor
 from lossnav.analysis.curvature.operator import Operator
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Quadrature:
     """Points on the spectrum and what weighs on them: zᵀf(H)z ≈ Σ weights · f(nodes), averaged over the vectors z.
 

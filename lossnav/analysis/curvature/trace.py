@@ -15,7 +15,7 @@ from lossnav.analysis.curvature.eigen import Eigenpairs
 from lossnav.analysis.curvature.operator import Operator
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Trace:
     """An estimate of a trace.
 

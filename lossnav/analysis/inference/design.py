@@ -16,7 +16,7 @@ from lossnav.problem.functions.roots import slow_rate
 TIMES = 1.278465  # r·t at which one rate is best told, beside t = 0: ueᵘ = 1 + eᵘ
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Design:
     """When to look at a path.
 

@@ -49,7 +49,7 @@ class _Solved:
         return self.path if self.moves is None else self.path + self.moves @ (x - self.x)
 
 
-@dataclass
+@dataclass(eq=False)
 class Extremal:
     """The extremal into one rest, as a function of a family's coordinates and the start.
 

@@ -23,7 +23,7 @@ _BASINS = 6  # in which a fit may be looked for, if one is not good
 RANK = 1e-7  # singular values below this share, of columns of length 1, are rounding of central differences
 
 
-@dataclass
+@dataclass(eq=False)
 class Likelihood:
     """Deviations as a function of coordinates in a box, and the best fit.
 

@@ -28,7 +28,7 @@ from lossnav.trajectory.result import Trajectory
 _FIELD = "a vector field: a symmetry of ln.noether, or a drift such as ln.drifts.rotation(1.0)"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Breaking:
     """What moves the charge of a vector field, and what would have to vanish for it to be conserved.
 

@@ -179,7 +179,7 @@ def _fits(name: str, source: Array, size: Array) -> None:
         raise ValueError(f"{name} has shape {source.shape}, but with this initial it must have shape {wanted}")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Identity:
     """The balance of one charge along a recorded path, step by step.
 

@@ -14,7 +14,7 @@ from lossnav._checks import Array
 FORMS = ("sde", "discrete")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Setting:
     """Checked arguments of one run, mode by mode.
 

@@ -15,7 +15,7 @@ from lossnav._tensors import device as check_device
 from lossnav._tensors import tensor
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Split:
     """Images and labels on one device.
 
@@ -122,7 +122,7 @@ class Provenance:
         return {"label": self.label, "licence": self.licence, "sha256": dict(self.sha256)}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Dataset:
     """A classification data set.
 

@@ -27,7 +27,7 @@ from lossnav.lab.training.identity import describe
 Score = Callable[[Tensor, Tensor], Tensor]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Online:
     """What an online run has seen.
 

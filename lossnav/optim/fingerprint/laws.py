@@ -135,7 +135,7 @@ class Law:
         return np.stack(directions) * (1.0 if self.after else inverse)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Fit:
     """A law with its numbers.
 
