@@ -87,7 +87,7 @@ class Objective:
         _checks.check(self, gamma=_checks.nonnegative, terminal=_checks.nonnegative)
         if self.metric is not None and not callable(self.metric):
             metric = _checks.symmetric("metric", self.metric, definite=True)
-            metric.setflags(write=False)
+            _checks.frozen(metric)
             set_(self, "metric", metric)
         elif isinstance(self.metric, type):
             raise ValueError(f"metric = {_checks.shown(self.metric)}, but it must be a metric, not a class of them")

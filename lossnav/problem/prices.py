@@ -324,7 +324,7 @@ class Box(_Separable):
                 or (numbers.ndim and np.ndim(self.limit) and numbers.size != len(self.limit))
             ):
                 raise ValueError(f"{name} has shape {numbers.shape}, but it must be a number or have shape (D,)")
-            numbers.setflags(write=False)
+            _checks.frozen(numbers)
             object.__setattr__(self, name, numbers if numbers.ndim else float(numbers))
 
     def _of(self, v: Any) -> Any:

@@ -79,7 +79,7 @@ class Filter(Assumption):
             raise ValueError(f"fading has shape {rates.shape}, but it must be a number or have shape (D,) or (D, D)")
         if rates.ndim < 2 and np.any(rates < 0):
             raise ValueError(f"fading = {_checks.shown(self.fading)}, but all its entries must be >= 0")
-        rates.setflags(write=False)
+        _checks.frozen(rates)
         object.__setattr__(self, "fading", rates)
         if self.trend is not None:
             _checks.check(self, trend=_checks.weight)
@@ -325,7 +325,7 @@ class Known(Curvature):
 
     def __post_init__(self) -> None:
         matrix = _checks.symmetric("hessian", self.hessian)
-        matrix.setflags(write=False)
+        _checks.frozen(matrix)
         object.__setattr__(self, "hessian", matrix)
 
     constant = True

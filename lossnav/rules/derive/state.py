@@ -42,7 +42,7 @@ def blank(shapes: Mapping[str, tuple[int, ...]]) -> State:
     """Return the state of a learner who has seen nothing, of averages of these shapes."""
     averages = {name: np.zeros(shape) for name, shape in shapes.items()}
     for zero in averages.values():
-        zero.setflags(write=False)
+        _checks.frozen(zero)
     return State(0, 0, averages)
 
 
