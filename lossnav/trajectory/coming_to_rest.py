@@ -27,6 +27,7 @@ from lossnav.trajectory.transcription import Transcription
 _PASSES, _LEAST_PASSES = 64, 4  # places that paths may go by: in all, and to each rest at least
 _PLANES, _ASIDE = 2, (0.35, 0.8)  # where to go round an obstacle: in how many planes, how far off in lengths of the way
 _FEW, _ITERATIONS, _SAME = 32, 8, 1e-4  # steps and iterations of a first look at other ways; by what it must gain
+_LONGER = 8  # times the time after which nothing else leads anywhere
 _FOLLOWED = 40  # rests to which paths are looked for at least; to others only where they may cost less
 _FULL, _ROUGH = 4, 1e-4  # so many candidates are solved to the end; others, if clearly dearer, to this accuracy
 
@@ -301,8 +302,7 @@ class ToRests:
     def _from(self, start: Array, problem: Transcription) -> newton.Minimum:
         """Look for an extremal from a path; if that leads nowhere under a strong discount, from the gradient flow."""
         found = newton.minimise(problem, start)
-        strong = self.objective.drift is None and self.objective.gamma * problem.horizon > FADED
-        if strong and not (found.converged or budget.spent()):
+        if problem.halfway and not (found.converged or budget.spent()):
             found = newton.minimise(problem, approach.downhill(problem, self.theta0))
         return found
 
@@ -397,7 +397,7 @@ class ToRests:
                 return _Probe(coarse, probe)
             span = coarse.horizon
             near = float(np.max(np.abs(probe.path[-1] - place)))
-            given_up = span * -end.growth > 200 and not (probe.converged and _under_way(coarse, probe, arrived))
+            given_up = span * -end.growth > 200
             elsewhere = probe.converged and _rests(coarse, probe, [other for other in ends if other is not end])
             if near <= 500 * arrived and not elsewhere and (probe.converged or not lengthened):
                 if (
@@ -406,7 +406,8 @@ class ToRests:
                     return _Probe(coarse, probe)
             elif near <= 500 * arrived or given_up or elsewhere or self._faded(coarse, probe):
                 # A path that only arrives because the grid ends, however long the grid, follows no extremal.
-                return _Probe(coarse, probe, *_none_at(place))
+                flowing = None if elsewhere else self._flowing(span, end)
+                return flowing or _Probe(coarse, probe, *_none_at(place))
             # Not there yet: twice the time, from the path with a wait in it, or anew from the law.
             waits = probe.converged and near > 500 * arrived
             coarse, old = self._coarse(2 * span, end), coarse
@@ -415,6 +416,21 @@ class ToRests:
             start = _waiting(old, probe, coarse.times) if waits else end.follow(self.theta0, coarse.times)
             probe = self._from(start, coarse)
             lengthened = True
+
+    def _flowing(self, span: float, end: LocalValue) -> _Probe | None:
+        """Return the extremal near the gradient flow, where that gets to a rest in much more time; else None.
+
+        Under a strong discount a path takes as long as the flow, which may have a flat stretch on its way.
+        """
+        if self.objective.drift is not None or self.objective.gamma * span < FADED:
+            return None
+        longer, arrived = self._coarse(_LONGER * span, end), _arrival(self.theta0, end)[0]
+        flow = approach.downhill(longer, self.theta0)
+        if np.max(np.abs(flow[-1] - end.fixed)) > arrived:
+            return None
+        longer, probe = approach.settle(longer, newton.minimise(longer, flow))
+        came = probe.converged and np.max(np.abs(probe.path[-1] - end.fixed)) <= arrived
+        return _Probe(longer, probe) if came else None
 
     def _faded(self, problem: Transcription, probe: newton.Minimum) -> bool:
         """Return whether a path got lost where the discount leaves nothing to pay: in more time still more of it would.
@@ -458,12 +474,6 @@ def _arrival(theta0: Array, end: LocalValue) -> tuple[float, float]:
     distance = max(float(np.max(np.abs(theta0 - end.fixed))), 1e-300)
     arrived = 1e-4 * max(1.0, distance)
     return arrived, max(math.log(max(distance / arrived, 1.0)) + 6.0, 6.0) / -end.growth
-
-
-def _under_way(problem: Transcription, probe: newton.Minimum, least: float) -> bool:
-    """Return whether a path still moves so far in the second half of its time: along a flat stretch, say."""
-    half = int(np.searchsorted(problem.times, problem.horizon / 2))
-    return bool(np.max(np.abs(probe.path[-1] - probe.path[half])) > least)
 
 
 def _arrives(problem: Transcription, probe: newton.Minimum, place: Array, arrived: float) -> bool:

@@ -148,7 +148,7 @@ def test_with_a_deadline_the_cheapest_path_is_refined_first(monkeypatch):
     assert len(costs) > 3 and costs == sorted(costs)
 
 
-@pytest.mark.parametrize("seed", [2, 12, 103])
+@pytest.mark.parametrize("seed", [2, 12, 103, 208])
 def test_among_narrow_wells_a_hasty_learner_gets_to_the_one_below_however_flat_the_way(seed):
     """Of 230 such problems 7 were refused: rough sums for paths that are none, or a flat stretch on the way."""
     rng = np.random.default_rng(seed)
