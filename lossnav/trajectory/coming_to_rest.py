@@ -71,6 +71,7 @@ class ToRests:
         self.settings, self.final_loss, self.cut = settings, case.loss.at(math.inf), case.span
         self.settled = case.loss.settled if isinstance(case.loss, Task) else 0.0
         self.graded = approach.graded(self.objective, self.loss)
+        self._found: dict[LocalValue, newton.Minimum] = {}  # on the first mesh
         if self.cut is not None and self.cut <= self.settled:
             raise ValueError(f"horizon = {self.cut:g}, but the loss settles at {self.settled:g} only: it must be later")
 
@@ -198,12 +199,15 @@ class ToRests:
         coarse = self._begun(end)
         if self._too_coarse(coarse):
             return False
-        found = newton.minimise(coarse, self._lawful(end, coarse))
+        found = self._first(end, coarse)
         return found.converged and float(np.max(np.abs(found.path[-1] - end.fixed))) <= _arrival(self.theta0, end)[0]
 
-    def _lawful(self, end: LocalValue, problem: Transcription) -> Array:
-        """Return the law of the end, from the start on or from when the loss has settled."""
-        return end.follow(self.theta0, np.maximum(problem.times - self.settled, 0.0))
+    def _first(self, end: LocalValue, coarse: Transcription) -> newton.Minimum:
+        """Return what is found on the first mesh from the law of the end, which is asked once."""
+        if end not in self._found:
+            lawful = end.follow(self.theta0, np.maximum(coarse.times - self.settled, 0.0))
+            self._found[end] = self._from(lawful, coarse)
+        return self._found[end]
 
     def _estimates(self, ends: list[LocalValue]) -> Array:
         """Return what a path to each rest may cost, shape (N,): a straight line, and no wall in its way.
@@ -297,7 +301,7 @@ class ToRests:
         coarse = self._begun(end)
         if self._too_coarse(coarse):
             return self._unresolved(coarse)
-        return self._arriving(coarse, self._from(self._lawful(end, coarse), coarse), end, ends)
+        return self._arriving(coarse, self._first(end, coarse), end, ends)
 
     def _from(self, start: Array, problem: Transcription) -> newton.Minimum:
         """Look for an extremal from a path; if that leads nowhere under a strong discount, from the gradient flow."""
@@ -420,11 +424,13 @@ class ToRests:
     def _flowing(self, span: float, end: LocalValue) -> _Probe | None:
         """Return the extremal near the gradient flow, where that gets to a rest in much more time; else None.
 
-        Under a strong discount a path takes as long as the flow, which may have a flat stretch on its way.
+        Under a strong discount a path takes about as long as the flow, which may have a flat stretch on its way.
         """
         if self.objective.drift is not None or self.objective.gamma * span < FADED:
             return None
         longer, arrived = self._coarse(_LONGER * span, end), _arrival(self.theta0, end)[0]
+        if self._too_coarse(longer):
+            return None
         flow = approach.downhill(longer, self.theta0)
         if np.max(np.abs(flow[-1] - end.fixed)) > arrived:
             return None

@@ -211,9 +211,7 @@ def _charged(places: Array, objective: Objective, loss: Loss, dt: float | None) 
 
     ideal, cost_to_go, total, terminal = compared(places)
     floor, nan = compared(ideal(nodes))[2], math.nan
-    return Regret(
-        total, _over(total, cost_to_go), nan, nan, terminal, step, _over(floor, cost_to_go), nan, nan
-    )  # fmt: skip
+    return Regret(total, _over(total, cost_to_go), nan, nan, terminal, step, _over(floor, cost_to_go), nan, nan)
 
 
 def _recorded(path: Trajectory, dt: float | None) -> tuple[Array, float]:

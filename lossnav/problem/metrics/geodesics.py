@@ -44,12 +44,11 @@ def geodesic(
     x0, x1 = _checks.finite("mean", mean) / math.sqrt(2), _checks.finite("other_mean", other_mean) / math.sqrt(2)
     y0 = math.sqrt(_checks.positive("variance", variance))
     y1 = math.sqrt(_checks.positive("other_variance", other_variance))
-    if abs(x1 - x0) < 1e-7 * max(
-        y0, y1
-    ):  # straight up or down: the mean goes with the variance, counted from the wider
-        left, fall = (s, x1 - x0) if y0 >= y1 else (1 - s, x0 - x1)
+    if abs(x1 - x0) < 1e-7 * max(y0, y1):
+        # Straight up or down: the mean goes with the variance, counted from the wider end.
+        wide, way, left = (x0, x1 - x0, s) if y0 >= y1 else (x1, x0 - x1, 1 - s)
         depth = 2 * abs(math.log(y0) - math.log(y1))
-        x = (x0 if y0 >= y1 else x1) + fall * left * (exp_mean(depth * left) / exp_mean(depth))
+        x = wide + way * left * (exp_mean(depth * left) / exp_mean(depth))
         return math.sqrt(2) * x, y0 ** (2 - 2 * s) * y1 ** (2 * s)
     half, bow = (x1 - x0) / 2, (y1 - y0) / (x1 - x0) * ((y1 + y0) / 2)  # the centre is x0 + half + bow
     start, end = math.asinh((-half - bow) / y0), math.asinh((half - bow) / y1)  # arc length along the semicircle

@@ -15,7 +15,7 @@ _CURVATURES = (1e-4, 1.0, 1e4)
 def report(rule: LearningRule) -> str:
     """Return the page as Markdown."""
     parts = ["**What is assumed**", _table(("about", "assumption"), _assumed(rule))]
-    if (rule.price is not None and not rule.averaging) or not rule.coordinatewise:
+    if rule._priced or not rule.coordinatewise:
         return "\n\n".join([*parts, *_steps(rule)]) + "\n"
     equation, velocity = rule.latex
     entry = "one coordinate"
@@ -59,8 +59,8 @@ def _assumed(rule: LearningRule) -> list[tuple[str, str]]:
         metric, more = repr(rule.price), [("the loss", rule.price.hypothesis)]
     if rule.averaging:
         more.append(("weights", f"averaged at the rate {rule.averaging:g}; parameters are the walker's"))
-    charged = rule.price is not None and not rule.averaging  # the price says its own η, if it has one
-    gains = f"k = {rule.objective.k:g}" if charged else f"ηk = {rule.objective.eta * rule.objective.k:g}"
+    # A price says its own η, if it has one.
+    gains = f"k = {rule.objective.k:g}" if rule._priced else f"ηk = {rule.objective.eta * rule.objective.k:g}"
     return [
         ("future", f"γ = {objective.gamma:g}, {gains}"), ("price of speed", metric),
         ("drift", drift), ("gradient", belief.words()), ("curvature", kind), ("a step", time), *more,

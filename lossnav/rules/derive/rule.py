@@ -356,6 +356,11 @@ class LearningRule(Shown):
         return turn_back(turn_back(step, *view.bases), *sides), State(n, view.count, after)
 
     @property
+    def _priced(self) -> bool:
+        """Whether a step pays another price than |θ̇|²/2η, which is what the walker of an average pays."""
+        return self.price is not None and not self.averaging
+
+    @property
     def _time(self) -> float:
         """Δt of a step, which is taken only where there is one."""
         assert self.dt is not None
@@ -394,7 +399,7 @@ class LearningRule(Shown):
 
     def _move(self, drift: Array, seen: Believed) -> Array:
         """Return Δθ where each coordinate goes its own way."""
-        if self.price is not None and not self.averaging:
+        if self._priced:
             return charged.moved(self, seen)
         return self._free(drift, seen)
 
@@ -464,7 +469,7 @@ class LearningRule(Shown):
 
     def _require_gains(self, asked: str) -> None:
         """Raise unless each coordinate has a gain of its own."""
-        if self.price is not None and not self.averaging:
+        if self._priced:
             raise ValueError(f"{asked} is asked of a rule under price = {self.price!r}, but it must be one without")
         if not self.coordinatewise:
             raise ValueError(
@@ -473,7 +478,7 @@ class LearningRule(Shown):
 
     @cached_property
     def _symbolic(self) -> Any:
-        if self.price is not None and not self.averaging:
+        if self._priced:
             raise ValueError(f"price = {self.price!r}, but formulas are those of rules without one: see euler_lagrange")
         if not self.coordinatewise:
             raise ValueError("formulas are those of one coordinate, but matrices or the drift couple the coordinates")

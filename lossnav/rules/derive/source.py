@@ -354,7 +354,7 @@ def _refuse(rule: LearningRule) -> None:
             rule.belief.trend is not None and rule.exact, "the flow along a trend is a quadrature"
         ),
         f"price is {rule.price!r}": (
-            rule.price is not None and not rule.averaging and not charged.generated(rule), "its step has none yet"
+            rule._priced and not charged.generated(rule), "its step has none yet"
         ),
         f"curvature is a {type(rule.curvature).__name__}": (
             bool(rule.curvature and rule.curvature.needs), rule.curvature and rule.curvature.needs
