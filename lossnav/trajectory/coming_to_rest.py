@@ -184,12 +184,12 @@ class ToRests:
         return [end for end, low in zip(ends, below, strict=True) if low or end.growth >= 0] or ends
 
     def _forgotten(self, ends: list[LocalValue]) -> list[LocalValue]:
-        """Return of several rests under a drift those that no path gets to before the discount leaves nothing to pay.
+        """Return of the rests under a drift those that no path gets to before the discount leaves nothing to pay.
 
-        Which of them it would get to then has no weight in J, and Newton's method may not find out: those to which the
+        Which of them it would get to has no weight in J then, and Newton's method may not find out: those to which the
         law of the end leads it at once are left to it.
         """
-        if self.objective.drift is None or self.graded or self.cut is not None or len(ends) == 1:
+        if self.objective.drift is None or self.graded or self.cut is not None:
             return []
         late = [end for end in ends if self.objective.gamma * _arrival(self.theta0, end)[1] > FADED]
         return [end for end in late if not self._led(end)]

@@ -117,6 +117,15 @@ def test_under_a_gradient_drift_a_second_best_rest_is_refused_by_who_knows_of_no
     assert seed != 317
 
 
+@pytest.mark.parametrize("seed", [28, 121])
+def test_the_only_rest_is_forgotten_too_where_a_slow_drift_gets_there_long_after_all_is_paid(seed):
+    objective, loss, rng = drifting(seed)
+    start = 3 * rng.normal(size=1)
+    path = ln.solve(objective, loss, start)
+    dated = ln.solve(replace(objective, horizon=30 / objective.gamma), loss, start)
+    assert path.action == pytest.approx(dated.action, abs=1e-8)
+
+
 def test_nothing_is_asked_where_rest_is_all_there_is():
     start = np.array([1.0, 0.5])
     saturating = ln.drifts.Function(lambda x: -np.tanh(x), lambda x: np.diag(-1 / np.cosh(x) ** 2), dim=2)
