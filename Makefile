@@ -59,7 +59,7 @@ install: $(TEST_READY) $(VENDORED)
 
 $(BOOK_READY):
 	@[ -n "$(PYTHON)" ] || { echo "make: needs Python 3.11 or newer; name one: make PYTHON=/path/to/python3"; exit 1; }
-	@[ -x $(PY) ] || { echo "install: creating $(VENV) with $$($(PYTHON) --version)"; $(PYTHON) -m venv $(VENV); }
+	@[ -x $(PY) ] || { echo "install: creating $(VENV) with $$($(PYTHON) --version)"; $(PYTHON) -m venv $(if $(LOCKED),,--upgrade-deps) $(VENV); }
 	@echo "install: what the book needs (a minute or two the first time)"
 ifdef LOCKED
 	@$(PIP) --no-deps --require-hashes -r $(LOCK)

@@ -72,6 +72,7 @@ class ToRests:
         self.settled = case.loss.settled if isinstance(case.loss, Task) else 0.0
         self.graded = approach.graded(self.objective, self.loss)
         self._found: dict[LocalValue, newton.Minimum] = {}  # on the first mesh
+        self._relaxed: dict[LocalValue, _Probe | None] = {}  # on a graded one
         if self.cut is not None and self.cut <= self.settled:
             raise ValueError(f"horizon = {self.cut:g}, but the loss settles at {self.settled:g} only: it must be later")
 
@@ -109,7 +110,7 @@ class ToRests:
             return
         # Of the rests that are left, those that a path can reach and that may matter.
         ends = self._below(ends)
-        forgotten = self._forgotten(ends)
+        forgotten = self._forgotten(ends, rests)
         led = [end for end in ends if end not in forgotten]
         # To each of these an extremal; where none has one, to saddles that are blunt enough for the discount.
         has_extremal, least = bool(forgotten), math.inf
@@ -183,16 +184,22 @@ class ToRests:
         below = heights[1:] <= heights[0] + 1e-9 * abs(heights[0])
         return [end for end, low in zip(ends, below, strict=True) if low or end.growth >= 0] or ends
 
-    def _forgotten(self, ends: list[LocalValue]) -> list[LocalValue]:
+    def _forgotten(self, ends: list[LocalValue], rests: Rests) -> list[LocalValue]:
         """Return of the rests under a drift those that no path gets to before the discount leaves nothing to pay.
 
         Which of them it would get to has no weight in J then, and Newton's method may not find out: those to which the
-        law of the end leads it at once are left to it.
+        law of the end leads it at once are left to it, and the only one if a graded mesh does.
         """
         if self.objective.drift is None or self.graded or self.cut is not None:
             return []
         late = [end for end in ends if self.objective.gamma * _arrival(self.theta0, end)[1] > FADED]
+        if self._alone(rests):
+            late = [end for end in late if not (self._too_coarse(self._begun(end)) or self._relaxing(end))]
         return [end for end in late if not self._led(end)]
+
+    def _alone(self, rests: Rests) -> bool:
+        """Return whether there is one place of rest, and a graded mesh may lead to it."""
+        return len(rests.points) == 1 and self.cut is None and self.settings.steps is None and not self.graded
 
     def _led(self, end: LocalValue) -> bool:
         """Return whether Newton's method finds an extremal to a rest on the first mesh, from the law of the end."""
@@ -231,7 +238,7 @@ class ToRests:
 
         Where functions are called point by point, other ways are looked for to the rest of the cheapest path only.
         """
-        alone = len(rests.points) == 1 and self.cut is None and self.settings.steps is None and not self.graded
+        alone = self._alone(rests)
         direct: list[tuple[_Probe, LocalValue]] = []
         estimates = self._estimates(ends) if len(ends) > _FOLLOWED else np.zeros(len(ends))
         best = math.inf
@@ -289,12 +296,14 @@ class ToRests:
         return self.objective.metric_at(place)
 
     def _relaxing(self, end: LocalValue) -> _Probe | None:
-        """Look for the extremal to the only rest on a graded grid; None where that is not safe."""
+        """Look, once, for the extremal to the only rest on a graded grid; None where that is not safe."""
         if end.growth >= 0:
             return None
-        arrived, span = _arrival(self.theta0, end)
-        relaxed = approach.relaxing(self.objective, self.loss, self.theta0, end, span, 0.5 * arrived)
-        return None if relaxed is None else _Probe(*relaxed)
+        if end not in self._relaxed:
+            arrived, span = _arrival(self.theta0, end)
+            relaxed = approach.relaxing(self.objective, self.loss, self.theta0, end, span, 0.5 * arrived)
+            self._relaxed[end] = None if relaxed is None else _Probe(*relaxed)
+        return self._relaxed[end]
 
     def _towards(self, end: LocalValue, ends: list[LocalValue]) -> _Probe:
         """Look for the extremal that comes to rest at ``end``, from the law of the end."""

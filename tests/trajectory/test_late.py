@@ -124,24 +124,25 @@ def test_at_gamma_0_a_minimum_below_the_valley_counts_alone():
     assert path.asymptote[0] == pytest.approx(3.0, abs=0.2)
 
 
+def ring_with_wells(depth, width, *centres):
+    x, y = sympy.symbols("x y")
+    wells = sum(sympy.exp(-((x - a) ** 2 + (y - b) ** 2) / (2 * width**2)) for a, b in centres)
+    return ln.losses.Function((x**2 + y**2 - 1) ** 2 / 4 - depth * wells)
+
+
 @pytest.mark.parametrize("price", [None, ln.prices.Power(3.0, 0.7)])
 def test_a_valley_is_one_place_in_the_count_of_what_is_unseen(price):
     """No two descents end at one place of a ring; beside it is a well, in which a path from above both may rest."""
-
-    x, y = sympy.symbols("x y")
-
-    def loss(depth, width, *centres):
-        wells = sum(sympy.exp(-((x - a) ** 2 + (y - b) ** 2) / (2 * width**2)) for a, b in centres)
-        return ln.losses.Function((x**2 + y**2 - 1) ** 2 / 4 - depth * wells)
-
-    one, start = loss(15.0, 0.3, (2.0, 2.0)), [2.5, 2.4]
+    one, start = ring_with_wells(15.0, 0.3, (2.0, 2.0)), [2.5, 2.4]
     path = ln.solve(ln.Objective(gamma=0.5, price=price), one, start)
     dated = ln.solve(ln.Objective(gamma=0.5, price=price, horizon=30.0), one, start)
     after = 2 * math.exp(-15.0) * float(one.value(path.asymptote))
     assert path.unseen == 0 and path.action == pytest.approx(dated.action + after, rel=1e-8)
-    # Of many narrow wells some are met by one descent alone.
-    many = loss(60.0, 0.1, *np.random.default_rng(1).uniform(-4, 4, (100, 2)).tolist())
-    assert 0 < stationary.search(ln.Objective(gamma=0.5), many, np.array(start)).unseen < stationary.MOST_UNSEEN
+
+
+def test_of_many_narrow_wells_beside_a_valley_some_are_met_by_one_descent_alone():
+    many = ring_with_wells(60.0, 0.1, *np.random.default_rng(1).uniform(-4, 4, (100, 2)).tolist())
+    assert 0 < stationary.search(ln.Objective(gamma=0.5), many, np.array([2.5, 2.4])).unseen < stationary.MOST_UNSEEN
 
 
 SINKS = ln.losses.Function(lambda x: x[..., 0] ** 2 * np.exp(-(x[..., 0] ** 2)), dim=1)  # 0 at 0, and at infinity
