@@ -103,7 +103,7 @@ def _text(analysis: Any) -> str:
     ]
     if basin.has_curvature:
         values = ", ".join(f"{value:.3g}" for value in basin.values[:4])
-        lines.append(f"curvature      ρ = {values}, …; stable up to η(ρ+λ) = {2 * (1 + setting.beta):g}, "
+        lines.append(f"curvature      ρ = {values}, …; stable up to η(ρ+λ) = {2 * (1 + setting.momentum):g}, "
                      f"here {setting.eta * (basin.values[0] + setting.decay):.3g}")  # fmt: skip
     rows = [(row.name, f"{row.predicted:.4g}", f"{row.measured:.4g}", f"{row.ratio:.3f}") for row in analysis.rows]
     lines += ["", table([("", "predicted", "measured", "ratio"), *rows])]

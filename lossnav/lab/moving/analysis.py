@@ -164,7 +164,7 @@ def _check_stable(model: nn.Module, data: Pair, setting: Setting, loss: Loss, co
     chosen = torch.randperm(len(data[0]), generator=torch.Generator().manual_seed(seed))[:count].to(data[0].device)
     hessian = Hessian(model, loss, batches((data[0][chosen], data[1][chosen])))
     steepest = max(float(eigenpairs(hessian, 1, tolerance=1e-2).values[0]), 0.0)
-    sgd.speed(steepest, eta=setting.eta, beta=setting.beta, batch=setting.batch, noise=0.0, decay=setting.decay)
+    sgd.speed(steepest, eta=setting.eta, beta=setting.momentum, batch=setting.batch, noise=0.0, decay=setting.decay)
 
 
 def _invariant(model: nn.Module, data: Pair, loss: Loss, seed: int) -> tuple[Family, ...]:
@@ -209,7 +209,7 @@ def _rows(basin: Basin, expected: Forecast, run: Walk) -> tuple[Row, ...]:
             shares = run.equipartition(np.maximum(curvatures, 0.0))[confined]
             rows.append(Row(f"equipartition, median of {confined.sum()} modes", 1.0, float(np.median(shares))))
     for name, angles in run.angles.items():
-        angle = setting.eta * limiting_angular_speed(eta=setting.eta, beta=setting.beta, decay=setting.decay)
+        angle = setting.eta * limiting_angular_speed(eta=setting.eta, beta=setting.momentum, decay=setting.decay)
         rows.append(Row(f"angle per step of {plainly(name)}", angle, float(np.sqrt(np.mean(angles**2)))))
     return tuple(rows)
 

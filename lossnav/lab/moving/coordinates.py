@@ -4,8 +4,8 @@ While the mean square V of the gradients stands still, AdamW's step, with P = �
 
 .. math:: \theta\leftarrow(1-\mathrm{lr}\,\lambda)\,\theta-\mathrm{lr}\,P^{-1}m,\qquad m\leftarrow\beta_1m+(1-\beta_1)g,
 
-is in :math:`\varphi=P^{1/2}\theta`, where the gradient is :math:`P^{-1/2}g`, that of SGD with momentum β₁ at the rate
-η = lr(1−β₁): what holds of SGD holds there, of the curvature :math:`P^{-1/2}HP^{-1/2}` and of the noise in φ.
+is in :math:`\varphi=P^{1/2}\theta`, where the gradient is :math:`P^{-1/2}g`, that of SGD with momentum β₁(1−lr λ) at
+the rate η = lr(1−β₁): what holds of SGD holds there, of the curvature :math:`P^{-1/2}HP^{-1/2}` and of the noise in φ.
 """
 
 from __future__ import annotations

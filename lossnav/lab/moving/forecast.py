@@ -80,7 +80,7 @@ def forecast(basin: Basin, setting: Setting) -> Forecast:
     node_curvatures = np.maximum(basin.nodes + setting.decay, 0.0)
     speed = sgd.speed(node_curvatures, form="discrete", gradient_variance=basin.weights, **common)
     factor = setting.noise_factor(basin.examples)
-    excess = setting.eta * factor * basin.trace / (4 * (1 - setting.beta))
+    excess = setting.eta * factor * basin.trace / (4 * (1 - setting.momentum))
     confined = basin.values + setting.decay > 0
     modes: dict[str, Any] = {"gradient_variance": basin.noises[confined], "decay": 0.0, "form": "discrete", **common}
     variances, turns = np.full((2, len(confined)), np.nan), np.full(len(confined), np.nan)
@@ -94,6 +94,6 @@ def forecast(basin: Basin, setting: Setting) -> Forecast:
 
 def _common(basin: Basin, setting: Setting) -> dict[str, Any]:
     return {
-        "eta": setting.eta, "beta": setting.beta, "batch": setting.batch,
+        "eta": setting.eta, "beta": setting.momentum, "batch": setting.batch,
         "population": setting.population(basin.examples),
     }  # fmt: skip

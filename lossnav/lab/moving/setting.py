@@ -26,8 +26,8 @@ class Setting:
         decay: λ, >= 0.
         sampling: "independent": S draws from all examples, with replacement, which is what the theory assumes;
             "distinct": S different examples, each batch drawn anew; "epochs": a shuffled pass over all, then the next.
-        second: β₂ of AdamW, in [0, 1); None is SGD. Then η, β and λ are those of the SGD that AdamW is in
-            φ = (√V + ε)^{1/2}θ while its V stands still; ``adamw`` makes them of AdamW's own numbers.
+        second: β₂ of AdamW, in [0, 1); None is SGD. Then η and λ are those of the SGD that AdamW is in
+            φ = (√V + ε)^{1/2}θ while its V stands still, and β is β₁; ``adamw`` makes them of AdamW's own numbers.
         eps: AdamW's ε, >= 0.
 
     Raises:
@@ -49,7 +49,7 @@ class Setting:
     ) -> Setting:  # fmt: skip
         """Return the setting of ``torch.optim.AdamW`` with these numbers: η = lr(1−β₁), β = β₁, λ as it is."""
         positive("lr", lr)
-        finite("weight_decay", weight_decay, low=0.0)
+        finite("weight_decay", weight_decay, low=0.0, high=1 / lr)
         pair = array("betas", betas, shape=(2,)).tolist()
         first, second = (weight(f"betas[{i}]", beta) for i, beta in enumerate(pair))
         return cls(lr * (1 - first), first, batch, weight_decay, sampling, second, eps)
@@ -72,9 +72,14 @@ class Setting:
         return f"AdamW, lr = {self.eta / (1 - self.beta):g}, β₂ = {self.second:g}: SGD in its coordinates with {sgd}"
 
     @property
+    def momentum(self) -> float:
+        """β of the SGD: of AdamW β₁(1 − lr·λ), since its decay acts on θ itself, and is not remembered."""
+        return self.beta if self.second is None else self.beta * (1 - self.eta * self.decay / (1 - self.beta))
+
+    @property
     def temperature(self) -> float:
         """T = η/(S(1−β)), which sets how far the weights wander: Var(q_l·θ) = T Σ_ll/(2(ρ_l+λ))."""
-        return self.eta / (self.batch * (1 - self.beta))
+        return self.eta / (self.batch * (1 - self.momentum))
 
     def population(self, examples: int) -> int | None:
         """Return what ``ln.sgd`` calls the population: N if a batch holds different examples, else None."""

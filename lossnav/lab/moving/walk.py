@@ -86,7 +86,7 @@ class Walk:
         lemma). Batches of a shuffled epoch remember each other, and need not give 1.
         """
         h = array("curvatures", curvatures, shape=(self.positions.shape[1],))
-        half = self.setting.eta * (1 + self.setting.beta) / 2
+        half = self.setting.eta * (1 + self.setting.momentum) / 2
         return h * self.positions.var(axis=0) / (half * self.velocities.var(axis=0))
 
 

@@ -56,6 +56,21 @@ def test_in_its_coordinates_a_step_is_that_of_sgd():
     assert float((adamw.final - sgd.final).norm()) < 1e-3 * moved
 
 
+def test_whatever_the_decay_it_is_sgd_of_a_shorter_memory():
+    """On a slope, where v ← βv − g − λφ says of all steps what the same g is."""
+    torch.manual_seed(0)
+    model, x, square = nn.Linear(3, 1).double(), torch.ones(5, 3).double(), torch.rand(4).double() + 0.1
+    setting = moving.Setting.adamw(1e-2, (0.9, 1 - 1e-12), batch=5, weight_decay=30.0, eps=0.0)
+    walk = moving.walk(
+        scaled(model, square, 0.0), (x, x), setting, steps=9, burn=1, seed=0, directions=torch.eye(4),
+        loss=lambda outputs, _: outputs.mean(),
+    )  # fmt: skip
+    v = torch.from_numpy(walk.velocities)
+    pull = setting.momentum * v[:-1] - setting.decay * torch.from_numpy(walk.positions[:-1]) - v[1:]
+    assert setting.momentum == pytest.approx(0.9 * 0.7, rel=1e-12)
+    torch.testing.assert_close(pull, pull[:1].expand_as(pull))
+
+
 def test_a_weight_and_its_bias_are_scaled_together_in_other_coordinates_too():
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(3, 4), nn.LayerNorm(4), nn.Tanh(), nn.Linear(4, 1)).double()
