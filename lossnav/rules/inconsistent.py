@@ -170,5 +170,7 @@ def quasi_hyperbolic(curvature: float, delta: float, beta: float, *, eta: float 
     if planner == "naive":
         return reply(root)
     return float(
-        scipy.optimize.brentq(lambda m: reply(m) - m, root * (1 - 1e-12), stiff / (stiff + h), xtol=1e-16, rtol=1e-14)
+        scipy.optimize.brentq(
+            lambda m: reply(m) - m, root * (1 - 1e-12), stiff / (stiff + h), xtol=1e-16 * root, rtol=1e-14
+        )
     )

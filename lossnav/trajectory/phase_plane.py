@@ -37,20 +37,31 @@ class Feedback:
     Attributes:
         target: the minimum c.
         reach: (low, high); an end inside the requested span is where the orbit has slowed to zero.
-        speed: maps θ to θ̇, NaN outside reach.
-        excess: maps θ to V(θ) − V(c), NaN outside reach.
         rest: V(c) = kL(c)/γ, or 0 or ±inf at γ = 0.
     """
 
     target: float
     reach: tuple[float, float]
-    speed: Callable[[ArrayLike], Array]
-    excess: Callable[[ArrayLike], Array]
     rest: float
+    _mass: float  # G/η: V′ = −Gp/η
+    _orbits: tuple[Orbit, Orbit]  # from the left and from the right
+
+    def speed(self, theta: ArrayLike) -> Array:
+        """Return θ̇ at θ, NaN outside reach."""
+        return self._along(theta, Orbit.speed)
+
+    def excess(self, theta: ArrayLike) -> Array:
+        """Return V(θ) − V(c), NaN outside reach."""
+        return self._mass * self._along(theta, Orbit.area)
 
     def action(self, theta: ArrayLike) -> Array:
         """Return J of the path from θ into ``target``, NaN outside reach."""
-        return self.excess(_checks.reals("theta", theta)) + self.rest
+        return self.excess(theta) + self.rest
+
+    def _along(self, theta: ArrayLike, quantity: Callable[[Orbit, Array], Array]) -> Array:
+        points = _checks.reals("theta", theta)
+        left, right = self._orbits
+        return np.where(points < self.target, quantity(left, points), quantity(right, points))
 
 
 def feedback(objective: Objective, loss: Loss, target: float, span: tuple[float, float]) -> Feedback:
@@ -78,20 +89,10 @@ def feedback(objective: Objective, loss: Loss, target: float, span: tuple[float,
         raise ValueError(f"target = {target:g}, but it must be a minimum of the loss with positive curvature")
     left, right = (fronts.arrive(loss, gain, objective.gamma, target, edge) for edge in (low, high))
 
-    def evaluate(theta: ArrayLike, quantity: Callable[[Orbit, Array], Array]) -> Array:
-        theta = np.asarray(theta, dtype=np.float64)
-        return np.where(theta < target, quantity(left, theta), quantity(right, theta))
-
     level = objective.k * float(loss.value([target]))
-    # The mass of a one-dimensional metric G rescales η: V′ = −Gp/η.
+    rest = resting_action(level, objective.gamma, abs(level) + objective.k * abs(float(loss.value([low]))))
     mass = float(objective.metric_matrix(1)[0, 0]) / objective.eta
-    return Feedback(
-        target,
-        (left.stop, right.stop),
-        lambda theta: evaluate(theta, Orbit.speed),
-        lambda theta: mass * evaluate(theta, Orbit.area),
-        resting_action(level, objective.gamma, abs(level) + objective.k * abs(float(loss.value([low])))),
-    )
+    return Feedback(target, (left.stop, right.stop), rest, mass, (left, right))
 
 
 def indifference_point(objective: Objective, loss: Loss, *, span: fronts.Span | None = None) -> float | None:

@@ -298,9 +298,11 @@ def _paths() -> dict[str, Recipe]:
         },
         "trajectory.cycles.cycle": Recipe(cycles.cycle, {**_orbits()}),
         "trajectory.cycles.slow_cycle": Recipe(cycles.slow_cycle, {**_orbits(), "period": positive(14.0)}),
-        "trajectory.phase_plane.Feedback.action": Recipe(VALLEY.action, {
-            "theta": array([1.0], finite=False, any_shape=True)
-        }),
+        **{
+            f"trajectory.phase_plane.Feedback.{name}": Recipe(getattr(VALLEY, name), {
+                "theta": array([1.0], finite=False, any_shape=True)
+            }) for name in ("speed", "excess", "action")
+        },
         **{
             f"trajectory.phase_plane.{name}": Recipe(getattr(phase_plane, name), {
                 "objective": objective, "loss": thing(QUARTIC), "span": Argument((-2.0, 2.0), [

@@ -19,8 +19,7 @@ from lossnav.figures import landscape
 
 COUNT, SEED = map(int, os.environ.get("LOSSNAV_FUZZ", "500,0").split(","))
 SAID = {  # who says that a NaN may come back, and when
-    "trajectory.phase_plane.Feedback.action": "outside of reach",
-    "trajectory.phase_plane.Feedback.velocity": "outside of reach",
+    **{f"trajectory.phase_plane.Feedback.{name}": "outside of reach" for name in ("speed", "excess", "action")},
     "trajectory.alignment": "for a path that stands still",
     **{f"metrics.{name}.{what}": "where the metric is not finite"
        for name in ("Fisher", "Function", "Relative") for what in ("norm_squared", "second_derivative", "derivative")},

@@ -7,7 +7,7 @@ import pytest
 
 import lossnav as ln
 from lossnav.problem.task import Phases
-from lossnav.trajectory import curved
+from lossnav.trajectory import curved, phase_plane
 from lossnav.trajectory.weights.plans import plan
 
 BOWL, WELL = ln.losses.Quadratic([[2.0, 0.5], [0.5, 1.0]], minimum=[0.3, -0.2]), ln.losses.DoubleWell()
@@ -45,6 +45,10 @@ CASES = {
     "action, out of budget": lambda: ln.solve(
         ln.Objective(gamma=0.5), ln.losses.Function(tilted, dim=2), START, max_calls=1, throw=False
     ),
+    "action, an effective loss": lambda: ln.solve(
+        ln.Objective(gamma=0.5),
+        ln.helmholtz.effective_loss(ln.Objective(gamma=0.5, drift=PULL), WELL, ln.helmholtz.split_affine(PULL)), START
+    ),
     "curved": lambda: ln.solve(ln.Objective(gamma=0.5, metric=stretched), BOWL, START, rtol=1e-5),
     "curved, fixed end": lambda: curved.solve(
         ln.Objective(metric=ln.metrics.Fisher(spread="log_deviation")), WELL, START, **FIXED
@@ -71,3 +75,10 @@ def test_a_path_comes_back_as_it_was(name):
     assert (repr(again), again.action, again.status) == (repr(path), path.action, path.status)
     assert [repr(candidate) for candidate in again.candidates] == [repr(candidate) for candidate in path.candidates]
     assert again.loss.at(0.0).value(START[: again.loss.dim]) == path.loss.at(0.0).value(START[: path.loss.dim])
+
+
+def test_a_law_of_one_parameter_comes_back_as_it_was():
+    law = phase_plane.feedback(ln.Objective(gamma=0.5), ln.losses.Quadratic([[1.0]], minimum=[0.0]), 0.0, (-1.0, 2.0))
+    again = pickle.loads(pickle.dumps(law))
+    t = np.linspace(-1.0, 2.0, 23)
+    np.testing.assert_array_equal([again.speed(t), again.action(t)], [law.speed(t), law.action(t)])

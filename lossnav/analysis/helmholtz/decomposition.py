@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -148,14 +149,18 @@ def decompose(
             f"the two finest grids ({grid.axes[0].cells} cells per axis) still differ by {error:.3g} of the field, but "
             f"rtol = {rtol:g}; give a larger max_points or a smaller box, or throw=False to take what there is"
         )
-
-    def slope_at(points: Array) -> Array:
-        return size * np.stack([grid.at(coefficients, points / extent, d) for d in range(dim)], axis=-1)
-
     return Decomposition(
         field, edges, fraction, change, error, grid.axes[0].cells, error <= rtol, dim,
-        lambda points: size * extent * grid.at(coefficients, points / extent), slope_at,
+        partial(_grid_height, grid, coefficients, extent, size), partial(_grid_slope, grid, coefficients, extent, size),
     )  # fmt: skip
+
+
+def _grid_height(grid: Grid, coefficients: Array, extent: float, size: float, points: Array) -> Array:
+    return size * extent * grid.at(coefficients, points / extent)
+
+
+def _grid_slope(grid: Grid, coefficients: Array, extent: float, size: float, points: Array) -> Array:
+    return size * np.stack([grid.at(coefficients, points / extent, d) for d in range(points.shape[1])], axis=-1)
 
 
 def split_affine(field: Linear, dim: int | None = None) -> Decomposition:
@@ -184,9 +189,16 @@ def split_affine(field: Linear, dim: int | None = None) -> Decomposition:
     symmetric = (jacobian + jacobian.T) / 2
     return Decomposition(
         field, None, skewness(jacobian) if jacobian.any() else 0.0, 0.0, 0.0, 0, True, size,
-        lambda x: -np.einsum("pi,ij,pj->p", x, symmetric, x) / 2 - x @ offset,
-        lambda x: -x @ symmetric - offset,
+        partial(_affine_height, symmetric, offset), partial(_affine_slope, symmetric, offset),
     )  # fmt: skip
+
+
+def _affine_height(symmetric: Array, offset: Array, points: Array) -> Array:
+    return -np.einsum("pi,ij,pj->p", points, symmetric, points) / 2 - points @ offset
+
+
+def _affine_slope(symmetric: Array, offset: Array, points: Array) -> Array:
+    return -points @ symmetric - offset
 
 
 def effective_loss(objective: Objective, loss: Loss, decomposition: Decomposition) -> Loss:
@@ -229,23 +241,27 @@ def effective_loss(objective: Objective, loss: Loss, decomposition: Decompositio
         raise ValueError("objective.metric is set, but Eq. 132 holds for the identity only")
     if math.isfinite(objective.horizon):
         raise ValueError(f"objective.horizon = {objective.horizon:g}, but Eq. 132 holds for an endless plan only")
-    gamma, share = objective.gamma, 1 / (objective.eta * objective.k)
-
-    def value(theta: Array) -> Any:
-        f = drift(theta)
-        return loss.value(theta) + share * (np.sum(f**2, axis=-1) / 2 + gamma * decomposition.potential(theta))
-
-    def gradient(theta: Array) -> Array:
-        pull = np.einsum("...ji,...j->...i", drift.jacobian(theta), drift(theta))
-        return loss.gradient(theta) + share * (pull - gamma * decomposition.gradient_part(theta))
-
+    parts = drift, loss, decomposition, objective.gamma, 1 / (objective.eta * objective.k)
+    value, gradient = partial(_effective_value, *parts), partial(_effective_gradient, *parts)
     if decomposition.box is None and isinstance(loss, Quadratic):
         origin = np.zeros(loss.dim)
         jacobian = np.array(drift.jacobian(origin))
-        drift_hessian = jacobian.T @ jacobian - gamma * (jacobian + jacobian.T) / 2
-        hessian = loss.hessian(origin) + share * drift_hessian
+        drift_hessian = jacobian.T @ jacobian - objective.gamma * (jacobian + jacobian.T) / 2
+        hessian = loss.hessian(origin) + drift_hessian / (objective.eta * objective.k)
         return Quadratic(hessian, gradient=gradient(origin), offset=float(value(origin)))
     return Function(value, gradient, dim=loss.dim)
+
+
+def _effective_value(drift: Drift, loss: Loss, parts: Decomposition, gamma: float, share: float, theta: Array) -> Any:
+    f = drift(theta)
+    return loss.value(theta) + share * (np.sum(f**2, axis=-1) / 2 + gamma * parts.potential(theta))
+
+
+def _effective_gradient(
+    drift: Drift, loss: Loss, parts: Decomposition, gamma: float, share: float, theta: Array
+) -> Array:
+    pull = np.einsum("...ji,...j->...i", drift.jacobian(theta), drift(theta))
+    return loss.gradient(theta) + share * (pull - gamma * parts.gradient_part(theta))
 
 
 def skewness(jacobians: Array) -> float:
