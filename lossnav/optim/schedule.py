@@ -96,7 +96,7 @@ def deadline_schedule(
 ) -> LambdaLR:
     r"""Return a scheduler whose learning rates are optimal for a deadline after ``total_steps`` steps.
 
-    It multiplies each group's learning rate by a factor in (0, 1]; call ``step()`` after each step of the optimizer.
+    It multiplies each group's learning rate by a factor from 0 to 1; call ``step()`` after each step of the optimizer.
 
     * "deadline": the rate of one curvature with a time s left (``rules.deadline_rate``); without discount and charge
       tanh(ωs)/tanh(ωT): a plateau, then a cooldown of length 1/2ω. It follows from the deadline alone, without noise.
@@ -114,7 +114,7 @@ def deadline_schedule(
         kind: which law.
         stiffness: ωT in [0, 1e100], the deadline in units of the fastest time in which the optimum moves: √(ηkh)·T.
         discount: γT in [0, 1e100].
-        terminal: c/(kT) ≥ 0, what the loss at the deadline counts, in units of all before it.
+        terminal: c/(kT) in [0, 1e100], what the loss at the deadline counts, in units of all before it.
         power: p > 0.
         kernel: κ, as ``curvature.noise_kernel`` returns; of steps with the first group's learning rate.
         cooldown: share of the steps in which the rate falls, in (0, 1].
@@ -135,11 +135,11 @@ def deadline_schedule(
     _checks.instance("optimizer", optimizer, torch.optim.Optimizer, "a torch.optim.Optimizer")
     total = _checks.whole("total_steps", total_steps, low=1)
     _checks.one_of("kind", kind, get_args(Kind))
-    firm, fade = (
+    firm, fade, charge = (
         _checks.finite(name, value, low=0.0, high=_FAR)
-        for name, value in (("stiffness", stiffness), ("discount", discount))
+        for name, value in (("stiffness", stiffness), ("discount", discount), ("terminal", terminal))
     )
-    charge, exponent = _checks.finite("terminal", terminal, low=0.0), _checks.positive("power", power)
+    exponent = _checks.positive("power", power)
     share = _checks.finite("cooldown", cooldown, low=0.0, high=1.0, open_low=True)
     if (kernel is None) == (kind == "kernel"):
         raise ValueError(f"kind = {kind!r}, but a kernel must be given with 'kernel', and with it alone")

@@ -62,7 +62,7 @@ class Linear(Drift):
         self._offset: Array | None = None
         if offset is not None:
             self._offset = _checks.array("offset", offset, shape=(self.dim,))
-            self.dim = len(self._offset)
+            self.dim = _checks.whole("length of offset", len(self._offset), low=1)
             _checks.frozen(self._offset)
         _checks.frozen(matrix)
 

@@ -326,7 +326,7 @@ class _Surveyed(Loss):
 
 def _surveyed(objective: Objective, loss: Loss, start: Array) -> Loss:
     """Return the loss with its stationary points, where a search finds all that it hopes to, and none is degenerate."""
-    if loss.timed or loss.stationary_points() is not None:
+    if loss.stationary_points() is not None:
         return loss
     rests = stationary.search(objective, loss, start)
     sharp = len(rests.points) > 0 and not np.any(stationary.degenerate(loss, start, rests.points))

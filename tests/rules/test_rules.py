@@ -418,6 +418,13 @@ def test_a_step_of_a_quasi_hyperbolic_planner_leaves_a_share(curvature, impatien
     assert 0 < share <= 1
 
 
+@pytest.mark.parametrize("curvature", [1.0, 1e8, 1e12])
+def test_a_share_that_answers_itself_has_all_its_digits_however_small_it_is(curvature):
+    share = rules.quasi_hyperbolic(curvature, 0.9, 0.5, planner="sophisticated")
+    later = ((1 - share) ** 2 + curvature * share**2) / (1 - 0.9 * share**2)
+    assert share == pytest.approx(1 / (1 + curvature + 0.9 * 0.5 * later), rel=1e-13)
+
+
 @pytest.mark.parametrize("unit", [1e-170, 1e160])
 def test_relative_steps_have_the_unit_of_the_weights_whose_square_is_no_number(unit):
     theta, mean, rule = np.array([3.0, 4.0]), np.array([0.3, -0.1]), ln.Objective(0.7, 1.3, 0.5)

@@ -278,7 +278,7 @@ def regression(
         arguments = f"noise = {_checks.shown(noise)} and gradient_covariance = {_checks.shown(gradient_covariance)}"
         raise ValueError(f"{arguments}, but exactly one of them must be given")
     if noise is not None:
-        sigma = _checks.positive("noise", noise) * matrix
+        sigma = _semidefinite("hessian, of which noise is a multiple,", _checks.positive("noise", noise) * matrix)
     else:
         sigma = _checks.array("gradient_covariance", gradient_covariance)
         sigma = _semidefinite("gradient_covariance", _checks.symmetric("gradient_covariance", sigma, dim=dim))
@@ -326,9 +326,11 @@ def _resting(name: str, drift: Array, diffusion: Array) -> Array:
     """Return B with AB + BAᵀ = 2D (K23)."""
     slowest = float(np.min(np.linalg.eigvals(drift).real))
     balanced, unit = _balanced(drift)
-    if slowest <= 8 * len(drift) * float(np.finfo(float).eps) * float(np.linalg.norm(balanced, 2)):
+    rounding = 8 * len(drift) * float(np.finfo(float).eps) * float(np.linalg.norm(balanced, 2))
+    if slowest <= rounding:
         raise ValueError(
-            f"{name} has an eigenvalue with real part {slowest:.3g}, but all must be > 0: no law is stationary"
+            f"{name} has an eigenvalue with real part {slowest:.3g}, but all must be > 0 by more than what rounding "
+            f"leaves of them, {rounding:.3g}: no law is stationary"
         )
     units = np.outer(unit, unit)
     solution = scipy.linalg.solve_continuous_lyapunov(balanced, 2 * diffusion / units) * units
