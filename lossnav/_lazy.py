@@ -5,11 +5,19 @@ from __future__ import annotations
 import ast
 import importlib
 import sys
+import types
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 Places = dict[str, tuple[str, str]]
+
+
+class CallableModule(types.ModuleType):
+    """What the name of both a module and a function is; it can be sent to another process, as a function can."""
+
+    def __reduce__(self) -> tuple[Callable[[str], types.ModuleType], tuple[str]]:
+        return importlib.import_module, (self.__name__,)
 
 
 def places(package: str, file: str) -> Places:

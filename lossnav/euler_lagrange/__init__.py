@@ -11,9 +11,9 @@ after ``import lossnav.euler_lagrange``. With free symbols:
 from __future__ import annotations
 
 import sys
-import types
 from typing import Any
 
+from lossnav import _lazy
 from lossnav.euler_lagrange.charged import Charged
 from lossnav.euler_lagrange.derivation import Derivation, derive
 from lossnav.euler_lagrange.equations import EulerLagrange
@@ -61,7 +61,7 @@ def euler_lagrange(objective: Objective, loss: Loss | Formula) -> EulerLagrange:
     return EulerLagrange(objective, landscape) if objective.price is None else Charged(objective, landscape)
 
 
-class CallableModule(types.ModuleType):
+class CallableModule(_lazy.CallableModule):
     """Lets the name ``lossnav.euler_lagrange`` be the module and the function at once."""
 
     def __call__(self, objective: Objective, loss: Loss | Formula) -> EulerLagrange:

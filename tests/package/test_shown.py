@@ -205,6 +205,12 @@ def test_results_can_still_be_pickled():
     assert np.array_equal(again["patient"](1.0), paths["patient"](1.0))
 
 
+@pytest.mark.parametrize("name", ["euler_lagrange", "infer", "solve"])
+def test_what_is_called_can_be_sent_to_another_process(name):
+    function = getattr(ln, name)
+    assert pickle.loads(pickle.dumps(function)) is copy.deepcopy(function) is function
+
+
 def test_what_a_rule_remembers_can_be_stored():
     rule = ln.derive(ln.Objective(gamma=0.5), curvature=ln.assume.SecondMoment(0.99), dt=0.1)
     theta = np.array([1.0, 2.0])

@@ -8,12 +8,12 @@ records it reads without torch.
 from __future__ import annotations
 
 import sys
-import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from numpy.typing import ArrayLike
 
+from lossnav import _lazy
 from lossnav.analysis.inference import records
 from lossnav.analysis.inference.design import Design, design
 from lossnav.analysis.inference.entry import infer
@@ -24,7 +24,7 @@ from lossnav.problem.losses import Loss
 __all__ = ["Ambiguity", "Curve", "Design", "Estimate", "Fit", "Gram", "Inference", "Rates", "Steps", "design", "infer"]
 
 
-class CallableModule(types.ModuleType):
+class CallableModule(_lazy.CallableModule):
     """Lets the name ``lossnav.infer`` be the module and the function at once; it says the types of what is called."""
 
     design: Callable[..., Design]
