@@ -59,6 +59,8 @@ class Orbit:
 
     def _evaluate(self, theta: Array, row: int, near: Polynomial) -> Array:
         x = (np.asarray(theta, dtype=np.float64) - self.rest) / self._length
+        if x.size == 0:  # of no place scipy looks for no root
+            return x
         end = (self.stop - self.rest) / self._length
 
         def beyond(t: Array, place: Array) -> Array:

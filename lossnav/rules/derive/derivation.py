@@ -31,8 +31,9 @@ def derive(
         dt: Δt > 0, the time of a step; None for a rule in continuous time, which has formulas and no step.
         exact: whether a step is the exact flow over Δt, beliefs running on as forecast; False is Δt times the velocity.
         metric: ``assume.RootMeanSquare``, in place of the objective's; of matrices the same three.
-        form: None, or "ema" where acceleration is charged: an ordinary walker, whose weights are averaged, in the place
-            of the exact law. From rest and without a discount it costs 0.16 % more at mkη²h = 0.24, 1 % at 1.
+        form: None, or "ema" where acceleration is charged: an ordinary walker, whose weights are averaged after each
+            step, in the place of the exact law. From rest and without a discount it costs 0.16 % more at mkη²h = 0.24,
+            1 % at 1.
 
     Returns:
         A ``LearningRule``. To train with it, ``.optimizer(model.parameters())`` is the rule as a torch optimizer. To

@@ -234,7 +234,7 @@ def overdamped_path(
     states = np.empty((len(times), 2 * loss.dim))
     for current, start, end in zip([loss, *later], moments, [*moments[1:], math.inf], strict=True):
         inside = (times >= start) & (times < end)
-        stop = min(end, float(times[-1]))
+        stop = min(end, float(np.max(times, initial=0.0)))
         if stop > start:
             states[inside], state = _integrate(problem, current, state, (start, stop), times[inside], frozen)
         else:
