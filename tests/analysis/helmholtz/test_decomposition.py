@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -226,3 +228,11 @@ def test_errors_name_what_does_not_fit(call, message):
 
 def test_module_is_reached_lazily():
     assert ln.helmholtz is helmholtz
+
+
+@pytest.mark.parametrize("split", [lambda field: decompose(field, UNIT), split_affine])
+def test_a_decomposition_comes_back_from_another_process_as_it_was(split):
+    parts = split(ln.drifts.Linear([[0.1, -0.4], [0.3, 0.0]], [0.2, 0.0]))
+    again, places = pickle.loads(pickle.dumps(parts)), np.random.default_rng(0).random((9, 2))
+    np.testing.assert_array_equal(again.potential(places), parts.potential(places))
+    np.testing.assert_array_equal(again.remainder(places), parts.remainder(places))
