@@ -129,7 +129,7 @@ def collocate(
         total += final_charge(objective, float(loss.value(stop)))
     else:
         total += math.exp(-objective.gamma * span) * end.cost_to_go(stop)
-        scale = objective.k * (abs(float(loss.value(theta0))) + loss.summed(place))
+        scale = objective.k * (1 + abs(float(loss.value(theta0))) + loss.summed(place))
         total, excess = end.total(objective, total, level, span, scale)
         growth, asymptote = end.ending(theta0)
     return Trajectory(

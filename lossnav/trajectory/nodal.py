@@ -193,7 +193,7 @@ def account(problem: Transcription, cost_to_go: float, path: Array) -> tuple[flo
     scale = 0.0
     if objective.gamma == 0:  # only there it matters what is rounding
         final, dim = problem.loss.at(math.inf), problem.loss.dim
-        scale = objective.k * (abs(float(problem.loss.value(path[0][:dim]))) + final.summed(end.fixed[:dim]))
+        scale = objective.k * (1 + abs(float(problem.loss.value(path[0][:dim]))) + final.summed(end.fixed[:dim]))
     return *end.total(objective, cost_to_go, problem.level, problem.horizon, scale), end.fixed
 
 

@@ -166,7 +166,7 @@ def _solve(case: Case, solver: Solver, settings: Settings) -> Trajectory:
     objective, loss = case.objective, case.loss
     scales = units.natural(objective, loss, case.theta0, case.span, case.endpoint)
     if scales is None:
-        return solver.solve(case, settings)
+        return _check_energy(solver.solve(case, settings))
     inner = Case(
         scales.objective(objective),
         scales.loss(loss, objective),
@@ -179,7 +179,7 @@ def _solve(case: Case, solver: Solver, settings: Settings) -> Trajectory:
         path = solver.solve(inner, settings)
     except (NoMinimiser, NotConverged) as error:
         raise type(error)(f"{error} {scales}") from None
-    return scales.restore(path, objective, loss)
+    return scales.restore(_check_energy(path), objective, loss)
 
 
 def value(
@@ -289,8 +289,6 @@ def _budget(loss: Any, max_seconds: Any, max_calls: Any) -> Budget:
 def _judge(result: Trajectory, throw: bool) -> Trajectory:
     if result.converged and result.is_minimum is False:
         result = replace(result, status=Status.CONJUGATE_POINT)
-    if result.converged:
-        result = _check_energy(result)
     if throw and not result.converged:
         # A candidate that merely failed to converge might be the minimiser: only if none is left is there no minimiser.
         if all(candidate.status is Status.NO_EXTREMAL for candidate in result.candidates):
@@ -302,11 +300,14 @@ def _judge(result: Trajectory, throw: bool) -> Trajectory:
 def _check_energy(result: Trajectory) -> Trajectory:
     """Check γJ = kL(θ₀) − |θ̇₀|²_G/2η, which every extremal of the infinite-horizon problem without drift obeys.
 
-    Other prices have others: φ*(p₀) is what their extremals leave, and no path says its costate.
+    Other prices have others: φ*(p₀) is what their extremals leave, and no path says its costate. In natural units: next
+    to a rest both sides are rounding of a loss of order one.
     """
     objective = result.objective
     if (
-        objective.gamma == 0
+        not result.converged
+        or result.is_minimum is False
+        or objective.gamma == 0
         or objective.price is not None
         or objective.drift is not None
         or math.isfinite(result.end)
@@ -316,7 +317,8 @@ def _check_energy(result: Trajectory) -> Trajectory:
     start = np.zeros(1)
     height = float(result.potential(start)[0])
     predicted = (height - float(result.kinetic(start)[0])) / objective.gamma
-    if abs(predicted - result.action) > 1e-3 * max(abs(predicted), abs(result.action), abs(height) / objective.gamma):
-        detail = f"J = {result.action:.9g}, expected {predicted:.9g}; give more steps or a longer horizon"
+    size = max(abs(predicted), abs(result.action), abs(height) / objective.gamma)
+    if abs(predicted - result.action) > 1e-3 * size + 1e-12 * (1 + 1 / objective.gamma):
+        detail = f"by {abs(predicted - result.action) / size:.1g} of it; give more steps or a longer horizon"
         return replace(result, status=Status.ENERGY_BROKEN, detail=detail)
     return result

@@ -192,8 +192,8 @@ class Transcription:
 
     @cached_property
     def blur(self) -> float:
-        """What rounding leaves of J: the loss is known to its last digit only, from which ``level`` is taken."""
-        return 4 * float(np.finfo(float).eps) * abs(self.level) * float(self._weights[1].sum())
+        """What rounding leaves of J: a loss of order one is known to its last digit, and ``level`` is taken from it."""
+        return 4 * float(np.finfo(float).eps) * (1 + abs(self.level)) * float(self._weights[1].sum())
 
     @cached_property
     def _drift_weights(self) -> tuple[Array, Array]:
