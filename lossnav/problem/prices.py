@@ -49,6 +49,9 @@ class Bowl(NamedTuple):
 class Price(abc.ABC):
     """A convex, even price φ of the velocity θ̇, of shape (..., D).
 
+    One of your own is a frozen dataclass with ``value`` and ``velocity``; ``ln.solve`` needs ``lengths``, ``softened``
+    and a ``keeps`` that returns "" besides, and ``ln.euler_lagrange`` a ``formula``.
+
     Attributes:
         order: which derivative of θ is charged, 1 or 2.
         smooth: whether φ is differentiable, so that there are Euler–Lagrange equations.
@@ -113,7 +116,7 @@ class Price(abc.ABC):
 
     def keeps(self) -> str:
         """Return why there is none, as it follows on the price in a sentence; "" if there is."""
-        return "has kinks in every direction in which the optimum moves, and Newton's method needs second derivatives"
+        return "has no `softened`, in which Newton's method finds second derivatives"
 
     def ease(self, height: float) -> float:
         """Return a large softness where kL falls by ``height``, of which to take a small share; 0: none is needed."""
@@ -131,7 +134,8 @@ class Price(abc.ABC):
 
     def formula(self, v: Sequence[Any]) -> Any:
         """Return φ of symbols, where it is ``smooth``."""
-        raise ValueError(f"price = {self!r} has a kink, so that there are no Euler–Lagrange equations")
+        why = "no formula" if self.smooth else "a kink"
+        raise ValueError(f"price = {self!r} has {why}, so that there are no Euler–Lagrange equations")
 
     def zone(self, k: float, gamma: float) -> float:
         """Return which gradient moves nothing, λγ/k under a toll."""
@@ -530,6 +534,9 @@ class Linear(_Tolled):
                 f"p = {_checks.shown(p)}, but its dual norm must be at most lam = {self.lam:g}: the optimum jumps"
             )
         return np.zeros_like(_checks.points("p", p))
+
+    def keeps(self) -> str:
+        return "has kinks in every direction in which the optimum moves, and Newton's method needs second derivatives"
 
     def refuses(self, curvature: Array) -> str:
         return _flat(curvature) if self.norm == "l1" else "has a closed form on a bowl in the norm 'l1' only"

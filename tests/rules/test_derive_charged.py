@@ -291,3 +291,26 @@ def test_a_rule_under_a_price_has_no_gains_of_the_free_one(asked):
     rule = ln.derive(heavy, curvature=ln.assume.Known([[2.0]]), dt=0.1)
     with pytest.raises(ValueError, match=rf"{asked} is asked of a rule under price = Acceleration"):
         getattr(rule, asked)()
+
+
+class Cosh(P.Price):
+    """φ = Σ cosh v_i − 1, with the two methods that must be there."""
+
+    smooth = True
+
+    def value(self, v):
+        return (np.cosh(np.asarray(v)) - 1).sum(-1)
+
+    def velocity(self, p):
+        return np.arcsinh(p)
+
+
+def test_a_price_of_a_users_own_has_its_rule_and_says_what_it_lacks():
+    """With a gradient that stays, V = −∇L·k/γ asks for sinh v = −kg/γ."""
+    objective = ln.Objective(k=3.0, gamma=2.0, price=Cosh())
+    g, rule = np.array([0.3, -2.0]), ln.derive(objective, dt=0.1)
+    np.testing.assert_allclose(np.sinh(rule(g, rule.init(g), g)[0] / 0.1), -1.5 * g, rtol=1e-12)
+    with pytest.raises(ValueError, match="it has no `softened`"):
+        ln.solve(objective, ln.losses.DoubleWell(), [0.0, 1.0])
+    with pytest.raises(ValueError, match="has no formula"):
+        ln.euler_lagrange(objective, ln.losses.DoubleWell()).latex  # noqa: B018

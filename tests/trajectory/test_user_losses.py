@@ -230,8 +230,8 @@ def test_an_interrupt_gets_through():
 @pytest.mark.parametrize("distance", [0.0, 1e-12, 1e-10, 1e-8, 1e-6])
 def test_a_start_that_has_all_but_arrived(gamma, distance):
     """V = r|x|²/2 up to rounding: a loss that is 1 less 1 knows no more than 1e-16 of itself, and its slope 1e-12."""
-    rest = np.array([0.3, -1.2])
-    path = ln.solve(ln.Objective(gamma=gamma), lambda x: (np.cosh(x - rest) - 1).sum(-1), rest + [distance, 0.0])
+    rest, away = np.array([0.3, -1.2]), np.array([distance, 0.0])
+    path = ln.solve(ln.Objective(gamma=gamma), lambda x: (np.cosh(x - rest) - 1).sum(-1), rest + away)
     rate = np.sqrt(gamma**2 / 4 + 1) - gamma / 2
     assert path.action == pytest.approx(rate * distance**2 / 2, rel=1e-3, abs=1e-16)
     np.testing.assert_allclose(path.velocity(0.0), [-rate * distance, 0.0], rtol=1e-3, atol=2e-12)
