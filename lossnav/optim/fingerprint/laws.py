@@ -231,12 +231,16 @@ def residual(law: Law, numbers: dict[str, float], gradients: Array, steps: Array
     return float(np.sqrt(np.mean(np.sum(missed**2, axis=1))))
 
 
-def search(plays: tuple[Play, Play], exact: float, slack: float = 1.0) -> Fit:
-    """Return the simplest law whose residual is below ``exact``, or is ``slack`` times the least if there is none."""
+def search(plays: tuple[Play, Play], exact: float, close: float) -> Fit:
+    """Return the simplest law whose residual is below ``exact``; if there is none, one whose residual is near the least.
+
+    Where the least is below ``close``, what remains is no law, as an ε or noise, and follows one number more a little:
+    then the simplest is taken that is no tenth worse.
+    """
     fits: list[Fit] = []
     for law in LAWS:
         fits.append(fitted(law, plays))
         if fits[-1].residual < exact:
             return fits[-1]
     least = min(fit.residual for fit in fits)
-    return next(fit for fit in fits if fit.residual <= slack * least)
+    return next(fit for fit in fits if fit.residual <= max(least, min(1.1 * least, close)))

@@ -265,8 +265,8 @@ def _by_search(
     player: Player, seen: Fingerprint, plays: Any, common: tuple[Array, Array], hidden: float
 ) -> Fingerprint:
     """Return the fingerprint with the law that holds, or with the nearest law's residual."""
-    exact, slack = (_EXACT, 1.0) if seen.deterministic else (_ENOUGH, 1.1)  # beside noise to say more says nothing
-    fit: Fit = search(plays, exact, slack)
+    exact, close = (_EXACT, _ENOUGH) if seen.deterministic else (_ENOUGH, math.inf)  # beside noise more says nothing
+    fit: Fit = search(plays, exact, close)
     if not fit.residual < (exact if "two" in fit.law.name else _ENOUGH):  # of two filters many others are near
         return replace(seen, residual=fit.residual, nearest=fit.law.name)
     rate, gain = _rate(fit.coefficients, fit.numbers, seen, max(_EXACT, 30 * fit.residual))
