@@ -344,7 +344,8 @@ def watch(
         every: how many steps apart comparisons are.
         lanczos: size of the Krylov space of a comparison.
         keep: of how many random entries weights and gradients are kept, two numbers each a step, from which
-            ``ln.infer(seen, family="rule")`` reads the rule; None keeps none, which does for SGD and the heavy ball.
+            ``ln.infer(seen, family="rule")`` reads the rule, schedules included, where all groups have one rate and
+            one decay; None keeps none, which does for SGD and the heavy ball.
 
     Yields:
         What is seen.

@@ -3,14 +3,15 @@ r"""The rule that an optimizer follows, read off its steps and gradients (book: 
 There is no noise in a record of the gradients that it was given, so that a reading is exact or refuted, and ranges have
 what rounding leaves open, to first order. The order: a step as a sum of the last step, this and the last gradient, and
 the weights, with the fewest of them that do; the same with a schedule; then
-:math:`\Delta=-lr\,\hat m/(\hat v^p+\epsilon)-\lambda\theta` with averages m of g and v of g²; the same with a schedule.
+:math:`\Delta=-lr\,\hat m/(\hat v^p+\epsilon)-\lambda\theta` with averages m of g and v of g²; the same with a schedule,
+which is one of lr, and then one of λ, too.
 """
 
 from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -41,7 +42,9 @@ def read(record: Steps | Gram, level: float) -> Inference:
     digit = float(np.finfo(np.float32 if record.single else np.float64).eps)
     exact = max(exact, 2 * digit * float(np.linalg.norm(theta[:-1]) / np.linalg.norm(moved)))
     least = math.inf
-    for reader in (_linear, _scheduled, _averaged):
+    decayed = [functools.partial(reader, decayed=True) for reader in (_scheduled, _averaged)]
+    readers: list[Callable[..., Reading | None]] = [_linear, _scheduled, _averaged, *decayed]
+    for reader in readers:
         reading = reader(theta, g, moved, exact, rank)
         if reading is not None:
             rule, numbers, residual = reading
@@ -145,12 +148,15 @@ def _named(by: Mapping[str, float], off: Mapping[str, float], residual: float) -
     return rule, {"lr": _near(step, width), **numbers}, residual
 
 
-def _scheduled(theta: Array, g: Array, moved: Array, exact: float, rank: float) -> Reading | None:
-    """Read each step by itself as a multiple of the gradient, and of the last step."""
-    for names in (("g",), ("g", "last")):
+def _scheduled(
+    theta: Array, g: Array, moved: Array, exact: float, rank: float, *, decayed: bool = False
+) -> Reading | None:
+    """Read each step by itself as a multiple of the gradient, of the last step, and, if ``decayed``, of the weights."""
+    for names in (("g", "weights"), ("g", "last", "weights")) if decayed else (("g",), ("g", "last")):
         coefficients, squared_error = [], 0.0
         for t in range(1, len(g)):
-            solved = _solve([{"g": g[t], "last": moved[t - 1]}[name] for name in names], moved[t], rank)
+            terms = {"g": g[t], "last": moved[t - 1], "weights": theta[t]}
+            solved = _solve([terms[name] for name in names], moved[t], rank)
             if solved is not None:
                 coefficients.append(solved[0])
                 squared_error += (solved[1] * float(np.linalg.norm(moved[t]))) ** 2
@@ -163,38 +169,49 @@ def _scheduled(theta: Array, g: Array, moved: Array, exact: float, rank: float) 
                 continue
             lengths = np.linalg.norm(moved, axis=1)
             steady = float(np.mean(np.abs(lengths / np.median(lengths) - 1) < 1e-5))
-            rule = "gradient descent with a schedule" if len(names) == 1 else "heavy ball with a schedule"
+            rule = f"{'heavy ball' if 'last' in names else 'gradient descent'} with a schedule"
             if steady > 0.2:
                 rule += f"; {100 * steady:.0f} % of steps have one length, as if clipped"
-            return rule, {"lr": (float(np.median(rates)), float(rates.min()), float(rates.max()))}, residual
+            decays = {"lr·decay": _over(-np.array(coefficients)[:, -1])} if decayed else {}
+            return rule, {"lr": _over(rates), **decays}, residual
     return None
 
 
-def _averaged(theta: Array, g: Array, moved: Array, exact: float, rank: float) -> Reading | None:
+def _over(values: Array) -> tuple[float, float, float]:
+    """Return what a number that changes is in the middle, and its range."""
+    return float(np.median(values)), float(values.min()), float(values.max())
+
+
+def _averaged(
+    theta: Array, g: Array, moved: Array, exact: float, rank: float, *, decayed: bool = False
+) -> Reading | None:
     """Read a step as an average of gradients over a power of an average of their squares."""
     if not np.any(g):
         return None
     some = np.linspace(0, g.shape[1] - 1, min(g.shape[1], _ENTRIES)).astype(int)
     least, unit = math.inf, 2.0 ** round(math.log2(np.sqrt(np.mean(g**2))))  # whose powers take no digit away
     g = g / unit
-    for each in (False, True) if g.shape[1] > 1 else (False,):  # a single entry has any step at some rate
+    # A single entry has any step at some rate, and few have it with a decay.
+    for each in (True,) * (g.shape[1] > 3) if decayed else (False, True)[: g.shape[1]]:
+        takes = decayed or not each
         # On some entries from several starts, with and without bias corrections; the best goes on on all of them.
         searches: list[tuple[float, Array, bool]] = []
         for start in _AVERAGES:
             begin = np.array([*np.clip(start, 1e-6, 1 - 1e-6), 0.5, math.log(1e-8)])
-            searches += [(*_fit(theta[:, some], g[:, some], moved[:, some], begin, corrected, each), corrected)
+            searches += [(*_fit(theta[:, some], g[:, some], moved[:, some], begin, corrected, each, takes), corrected)
                          for corrected in (True, False)]  # fmt: skip
             if min(searches, key=lambda search: search[0])[0] <= _FOUND:
                 break
-        _, x, corrected = min(searches, key=lambda search: search[0])
-        residual, x = _fit(theta, g, moved, x, corrected, each)
+        # Where each step has a rate it takes the corrections up, all but ε: then they are what is usual, with a mean.
+        _, x, corrected = min(searches, key=lambda s: (max(s[0], exact), s[2] == (s[1][0] < 1e-3), s[0]))
+        residual, x = _fit(theta, g, moved, x, corrected, each, takes)
         forgetful = np.append(x[:2] < 1e-3, [False, False])
         if forgetful.any():  # a bound is reached slowly
-            residual, x = _fit(theta, g, moved, np.where(forgetful, 0.0, x), corrected, each)
+            residual, x = _fit(theta, g, moved, np.where(forgetful, 0.0, x), corrected, each, takes)
         if not corrected and 1 - x[1] < 1e-3:  # a sum, if that leaves no more than a number fewer does at two errors
-            summed = _fit(theta, g, moved, np.array([x[0], 1.0, *x[2:]]), corrected, each)
+            summed = _fit(theta, g, moved, np.array([x[0], 1.0, *x[2:]]), corrected, each, takes)
             residual, x = summed if summed[0] <= residual * (1 + 2 / moved.size) else (residual, x)
-        _, slopes, rates, decay = _project(theta, g, moved, x, corrected, each)
+        _, slopes, rates, decays = _project(theta, g, moved, x, corrected, each, takes)
         least = min(least, residual)
         if residual <= exact:
             break
@@ -215,13 +232,15 @@ def _averaged(theta: Array, g: Array, moved: Array, exact: float, rank: float) -
             ways[3:5, 1:3] += -power / (1 - b2), math.log(1 - b2)
     off = exact * _widths(slopes, ways[:, : slopes.shape[1]])
     b1, b2 = (0.0 if value < 1e-6 else value for value in (b1, b2))
-    lr = (float(np.median(rates)), float(rates.min()), float(rates.max()))
+    lr = _over(rates)
     if not each:
         lr = _near(lr[0], off[4] * abs(lr[0]))
     numbers = {"lr": lr, "beta1": _near(b1, off[0], 0.0, 1.0), "beta2": _near(b2, off[1], 0.0, 1.0),
                "p": _near(power, off[2], 0.0), "eps": _near(floor, off[3] * floor, 0.0)}  # fmt: skip
-    if abs(decay) > off[5]:
-        numbers["lr·decay"] = _near(decay, off[5])
+    if decayed:
+        numbers["lr·decay"] = _over(decays)
+    elif abs(decays[0]) > off[5]:
+        numbers["lr·decay"] = _near(float(decays[0]), off[5])
     return _name(b1, b2, corrected) + (", with a schedule" if each else ""), numbers, residual
 
 
@@ -238,7 +257,9 @@ def _name(b1: float, b2: float, corrected: bool) -> str:
     return "Adam" + ("" if corrected else ", not corrected")
 
 
-def _fit(theta: Array, g: Array, moved: Array, x: Array, corrected: bool, each: bool) -> tuple[float, Array]:
+def _fit(
+    theta: Array, g: Array, moved: Array, x: Array, corrected: bool, each: bool, takes: bool
+) -> tuple[float, Array]:
     """Return the least deviation near x, and the averages' two factors, p and ln ε there; factors 0 and 1 are kept."""
     free = np.append((x[:2] != 0.0) & (x[:2] != 1.0), [True, True])
     low, high = (np.array(end)[free] for end in _BOX)
@@ -250,7 +271,7 @@ def _fit(theta: Array, g: Array, moved: Array, x: Array, corrected: bool, each: 
 
     @functools.lru_cache(maxsize=2)
     def at(y: bytes) -> tuple[Array, Array]:
-        deviations, slopes, _, _ = _project(theta, g, moved, whole(np.frombuffer(y)), corrected, each)
+        deviations, slopes, _, _ = _project(theta, g, moved, whole(np.frombuffer(y)), corrected, each, takes)
         return deviations, slopes[:, free]
 
     solution = scipy.optimize.least_squares(
@@ -284,37 +305,34 @@ def _averages(g: Array, beta: float, corrected: bool) -> tuple[Array, Array]:
     return total / count, (by[0] - total / count * by[1]) / count
 
 
-def _project(theta: Array, g: Array, moved: Array, x: Array, corrected: bool, each: bool
-             ) -> tuple[Array, Array, Array, float]:  # fmt: skip
-    """Return relative deviations, (N·D,), their derivatives, (N·D, 4), each rate, (N,), and what is taken of weights.
+def _project(theta: Array, g: Array, moved: Array, x: Array, corrected: bool, each: bool, takes: bool
+             ) -> tuple[Array, Array, Array, Array]:  # fmt: skip
+    """Return relative deviations, (N·D,), their derivatives, (N·D, 4), each rate and what is taken of weights, (N,).
 
-    Rates, of which there is one or one for ``each`` step, and the decay are those of the least deviation r = Δ + rate·u
-    + decay·θ. It stays perpendicular to u and θ: where u turns by u′, both amounts move by what makes (u′r, 0) +
-    (u, θ)·(rate·u′ + rate′·u + decay′·θ) vanish.
+    Rates, of which there is one or one for ``each`` step, and the decay, if any ``takes`` of the weights, are those of
+    the least deviation r = Δ + rate·u + decay·θ. It stays perpendicular to u and θ: where u turns by u′, both amounts
+    move by what makes (u′r, 0) + (u, θ)·(rate·u′ + rate′·u + decay′·θ) vanish.
     """
-    (direction, turns), weights, decay = _direction(g, x, corrected), theta[:-1], 0.0
-    square = np.maximum(np.sum(direction**2, axis=1), 1e-300)
-    columns = np.stack([direction.ravel(), weights.ravel()], axis=1)
-    size = np.maximum(np.linalg.norm(columns, axis=0), 1e-300)
-    columns, length = columns / size, np.linalg.norm(moved)
-    if each:
-        rates = -np.sum(moved * direction, axis=1) / square
-    else:
-        rate, decay = -np.linalg.lstsq(columns, moved.ravel(), rcond=None)[0] / size
-        rates = np.full(len(moved), rate)
-    deviations = moved + rates[:, None] * direction + decay * weights
-    inverse = np.linalg.pinv(columns.T @ columns, rcond=1e-14, hermitian=True)
+    direction, turns = _direction(g, x, corrected)
+
+    def together(part: Array) -> Array:  # what shares its rate and its decay
+        return part.reshape(len(moved) if each else 1, -1, 1)
+
+    columns = np.concatenate([together(part) for part in (direction, theta[:-1])[: 1 + takes]], axis=2)
+    size = np.maximum(np.linalg.norm(columns, axis=1, keepdims=True), 1e-300)
+    columns = columns / size
+    inverse, goal = np.linalg.pinv(columns, rcond=1e-14 * columns.shape[1]), together(moved)
+    amounts = -inverse @ goal
+    deviations, length = goal + columns @ amounts, np.linalg.norm(moved)
+    amounts = amounts / size.transpose(0, 2, 1)
     derivatives = []
-    for turned in turns:
-        derivative = rates[:, None] * turned
-        if each:
-            away = np.sum(turned * deviations + direction * derivative, axis=1)
-            derivative = derivative - (away / square)[:, None] * direction
-        else:
-            pull = columns.T @ derivative.ravel() + np.array([np.sum(turned * deviations) / size[0], 0.0])
-            derivative = derivative - (columns @ (inverse @ pull)).reshape(derivative.shape)
+    for turned in map(together, turns):
+        derivative = amounts[:, :1] * turned
+        pull = np.sum(turned * deviations, axis=1, keepdims=True) / size[:, :, :1]
+        derivative = derivative - columns @ (inverse @ derivative) - pull * inverse[:, :1].transpose(0, 2, 1)
         derivatives.append((derivative / length).ravel())
-    return (deviations / length).ravel(), np.stack(derivatives, axis=1), rates, float(decay)
+    rates, decays = (np.broadcast_to(amounts[:, at, 0] if at <= takes else 0.0, len(moved)) for at in (0, 1))
+    return (deviations / length).ravel(), np.stack(derivatives, axis=1), rates, decays
 
 
 def _constant(moved: Array, shapes: object) -> str:

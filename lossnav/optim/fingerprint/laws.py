@@ -232,10 +232,10 @@ def residual(law: Law, numbers: dict[str, float], gradients: Array, steps: Array
 
 
 def search(plays: tuple[Play, Play], exact: float, close: float) -> Fit:
-    """Return the simplest law whose residual is below ``exact``; if there is none, one whose residual is near the least.
+    """Return the simplest law whose residual is below ``exact``; if there is none, the one nearest to the steps.
 
-    Where the least is below ``close``, what remains is no law, as an ε or noise, and follows one number more a little:
-    then the simplest is taken that is no tenth worse.
+    Where the least residual is below ``close``, what remains is no law, as an ε or noise, and a number more follows it
+    a little: then the simplest is taken that is no tenth worse.
     """
     fits: list[Fit] = []
     for law in LAWS:

@@ -183,6 +183,22 @@ def test_i22_a_rate_that_falls_and_a_decay_are_no_sum_of_squares():
     assert reading.fit.refuted and not reading.estimates
 
 
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+@pytest.mark.parametrize(("make", "rule", "decay"), [
+    (lambda p: O.AdamW(p, 0.01, weight_decay=0.1), "Adam, with a schedule", 0.1),
+    (lambda p: O.SGD(p, 0.01, momentum=0.9, weight_decay=0.02), "heavy ball with a schedule", 0.02),
+    (lambda p: O.AdamW(p, 0.01, weight_decay=0.0), "Adam, with a schedule", None),
+    (lambda p: O.RMSprop(p, 0.01), "RMSprop, with a schedule", None),
+])  # fmt: skip
+def test_i22_a_decay_goes_with_the_schedule_and_a_warm_up_is_no_missing_correction(make, rule, decay, dtype):
+    warm = lambda o: O.lr_scheduler.LinearLR(o, 0.05, 1.0, 10)
+    watch = run(make, schedule=warm, dtype=dtype, steps=30, keep=40)[1]
+    found = ln.infer(watch, family="rule")
+    assert found.rule == rule and found.estimates["lr"].value == pytest.approx(0.01, rel=1e-3)
+    decays = {name: one.value for name, one in found.estimates.items() if "decay" in name}
+    assert decays == ({"lr·decay": pytest.approx(0.01 * decay, rel=1e-2)} if decay else {})
+
+
 def test_one_weight_tells_no_schedule_and_one_multiple_no_decay():
     """A step of one entry is a gradient times some rate, whatever made it."""
     rng = np.random.default_rng(0)
@@ -307,14 +323,14 @@ def test_rank_before_estimate_in_single_precision():
 
 
 @pytest.mark.parametrize("corrected", [True, False])
-@pytest.mark.parametrize("each", [True, False])
-def test_deviations_are_searched_along_their_own_derivatives(corrected, each):
+@pytest.mark.parametrize(("each", "takes"), [(True, True), (True, False), (False, True)])
+def test_deviations_are_searched_along_their_own_derivatives(corrected, each, takes):
     rng = np.random.default_rng(3)
     g, theta = rng.normal(size=(12, 7)), np.cumsum(rng.normal(size=(13, 7)), axis=0)
     moved, x, h = np.diff(theta, axis=0), np.array([0.7, 0.9, 0.4, math.log(0.03)]), 1e-6
-    away = lambda y: rules._project(theta, g, moved, y, corrected, each)[0]
+    away = lambda y: rules._project(theta, g, moved, y, corrected, each, takes)[0]
     differences = np.stack([(away(x + e) - away(x - e)) / (2 * h) for e in h * np.eye(4)], axis=1)
-    slopes = rules._project(theta, g, moved, x, corrected, each)[1]
+    slopes = rules._project(theta, g, moved, x, corrected, each, takes)[1]
     np.testing.assert_allclose(slopes, differences, rtol=1e-5, atol=1e-8)
 
 
