@@ -22,7 +22,7 @@ def prior(rule: Rule, parameter: Tensor, group: Group) -> tuple[float, float]:
     if spread == 0:  # borrow the spread of the group, as it was when training began
         peers = next(g["params"] for g in rule._all_groups() if any(q is parameter for q in g["params"]))
         peer_spreads = [(q.numel(), rule.state.get(q, {}).get("prior_variance") or _spread(q)[0]) for q in peers]
-        peer_spreads = [(size, variance) for size, variance in peer_spreads if variance > 0]
+        peer_spreads = [(size, variance) for size, variance in peer_spreads if size and variance]
         spread = centre**2  # the only scale that equal weights have
         if peer_spreads:
             spread = sum(size * variance for size, variance in peer_spreads) / sum(size for size, _ in peer_spreads)

@@ -268,7 +268,8 @@ def test_a_prior_that_nothing_tells_must_be_given():
 def test_equal_weights_have_their_own_size_for_a_scale():
     parameter = one(-0.3, 3)
     parameter.grad = torch.ones_like(parameter)
-    rule = Uncertain([parameter])
+    empty = torch.nn.Parameter(torch.zeros(0, 3, dtype=parameter.dtype))  # it tells nothing of the others' scale
+    rule = Uncertain([empty, parameter])
     rule.step()
     state = rule.state[parameter]
     assert (state["prior_mean"], state["prior_variance"]) == pytest.approx((-0.3, 0.09))
