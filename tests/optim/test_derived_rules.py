@@ -237,7 +237,7 @@ def test_a_traceback_shows_the_generated_line():
 @pytest.mark.parametrize(
     ("words", "objective", "parts"),
     [
-        ("dt = None", PLAIN, {"dt": None}),
+        (r"dt = None, .* derive\(\.\.\., dt=", PLAIN, {"dt": None}),
         (r"objective\.metric", ln.Objective(metric=np.eye(2)), {}),
         (r"objective\.drift is no", ln.Objective(gamma=1.0, drift=ln.drifts.rotation(1.0)), {}),
         (r"objective\.drift grows", ln.Objective(gamma=1.0, drift=ln.drifts.Linear(0.1)), {}),

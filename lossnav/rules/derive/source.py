@@ -337,10 +337,11 @@ def decay_of(rule: LearningRule) -> float:
 
 def _refuse(rule: LearningRule) -> None:
     """Raise unless the rule is one of a coordinate whose numbers are the same in all of them, made from gradients."""
+    if rule.dt is None:
+        raise ValueError("dt = None, but it must be a number > 0 for a step: derive(..., dt=...)")
     objective, drift = rule.objective, rule.objective.drift
     arrays = "its entries belong to coordinates, and tensors of a network have none of that number"
     reasons = {
-        "dt = None": (rule.dt is None, "a step takes a time"),
         "objective.metric is set": (objective.metric is not None, arrays),
         "objective.drift is no decay by one number": (
             drift is not None and (not isinstance(drift, Linear) or drift.dim is not None), arrays
