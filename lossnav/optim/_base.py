@@ -59,8 +59,8 @@ class Rule(torch.optim.Optimizer, abc.ABC):
     * and a gradient on the CPU that is sparse, has inf or NaN, or is so large that its square is inf (of other devices
       nothing is read back), by the parameter's name. A step of fused kernels takes a sixth longer for it:
       ``optimizer.check_gradients = False`` saves that;
-    * a warning says at the first step, on the CPU, where ε or the unit of a curvature decides most of it: the loss is
-      then in a unit that the options are not made for.
+    * ``Ballistic`` and ``Navigator`` warn at the first step, on the CPU, where ε or the unit of a curvature decides
+      most of it: the loss is then in a unit that the options are not made for.
     """
 
     _divisors: tuple[str, ...] = ()  # options that a step divides by

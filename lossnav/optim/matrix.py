@@ -101,7 +101,8 @@ class BallisticMatrix(belief.Believing):
             first, and √((1 − β₁)/(1 + β₁)) of it in the long run, .23 at β₁ = .9. False: for the gradient, Σw² = 1.
         root: how "polar" finds U Vᵀ. "exact": by eigenvectors, which know the floor ``eps_relative``, ``eps`` and a
             discount. "iterated": by five steps of Newton–Schulz in bfloat16, where the device multiplies that directly:
-            singular values from 10⁻³ of the Frobenius norm on become 1 ± .16, smaller ones stay smaller. "auto":
+            singular values from 10⁻³ of the Frobenius norm on become 1 ± .16, smaller ones stay smaller; where they are
+            0, as in a gradient of few examples, rounding takes their place, nearly as long as all else. "auto":
             iterated in what is no float64 and has none of those three options, on devices that have units for bfloat16
             and on all but CPUs, where eigenvectors would stall the step. Muon's steps are of this kind, too.
         maximize: go uphill.

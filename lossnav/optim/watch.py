@@ -381,7 +381,13 @@ def watch(
         if sharers and given is not None:
             raise ValueError(f"{name} = {_checks.shown(given)}, but it must be None: the parameters are sharded")
     seen = Watch(optimizer, closure, apart, size, entry_count, sharers)
-    before = optimizer.register_step_pre_hook(seen._enter)
+    try:
+        before = optimizer.register_step_pre_hook(seen._enter)
+    except AttributeError:  # it was never initialised, as accelerate's
+        raise ValueError(
+            f"optimizer = {type(optimizer).__name__} wraps another, but it must be the one that it wraps: "
+            "of accelerate and Hugging Face's Trainer optimizer.optimizer"
+        ) from None
     after = optimizer.register_step_post_hook(seen._leave)
     try:
         yield seen

@@ -424,3 +424,14 @@ def test_accelerate_resumes(accelerator_of, tmp_path, name, rule):
     accelerated(accelerator_of(2), name, rule, tmp_path / "state", range(1))
     second, _ = accelerated(accelerator_of(2), name, rule, tmp_path / "state", range(1, EPOCHS))
     assert torch.equal(second.w, unbroken.w)
+
+
+def test_a_prepared_optimizer_is_not_watched_itself_but_the_one_in_it_is(accelerator_of):
+    model = Bowl()
+    optimizer = accelerator_of(1).prepare(torch.optim.SGD(model.parameters(), lr=0.1))
+    with pytest.raises(ValueError, match=r"the one that it wraps: .* optimizer\.optimizer"), optim.watch(optimizer):
+        pass
+    with optim.watch(optimizer.optimizer) as seen:
+        model.w.grad = torch.ones_like(model.w)
+        optimizer.step()
+    assert seen.steps == 1
