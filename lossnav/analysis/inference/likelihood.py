@@ -7,6 +7,7 @@ An interval is that of the profile likelihood: a value is excluded if the best f
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -52,6 +53,7 @@ class Likelihood:
     count: int = field(init=False)  # of deviations
     near: list[tuple[float, Array]] = field(default_factory=list)  # places of a quantity, and what fits best there
     anew: list[tuple[float, ...]] = field(init=False)  # the best further coordinates to begin from
+    tried: tuple[Array, Array] = field(init=False)  # what was found from each start, and the sums of squares there
 
     def __post_init__(self) -> None:
         self.count = self.residual(self.starts[0]).size
@@ -61,15 +63,21 @@ class Likelihood:
         if not len(ranked):
             raise ValueError("known has values at or beyond an edge of the family: no member of it has them")
         basins: dict[tuple[float, ...], int] = {}
-        for i in ranked:
-            basins.setdefault(tuple(self.starts[i][2:]), int(i))
+        apart = self.starts[:, 2:] if self.starts.shape[1] > 2 else self.starts[:, :1]
+        for i in ranked.tolist():
+            basins.setdefault(tuple(apart[i]), i)
         self.anew = list(basins)[:_BASINS]
-        # The three best starts, each by itself, and those of other further coordinates side by side.
-        tried = [[i] for i in ranked[:3]] + [[basins[more] for more in self.anew if basins[more] not in ranked[:3]]]
-        self.x, self.cost = min((self.fit(begin[each], self.held) for each in tried if each), key=lambda fit: fit[1])
+        # The three best starts, and the best of other further coordinates, or if a family has none of other shares.
+        tried = list(dict.fromkeys([*ranked[:3].tolist(), *(basins[more] for more in self.anew)]))
+        self.tried = self._fits(begin[tried], self.held)
+        self.x, self.cost = _best(*self.tried)
 
     def fit(self, starts: Array, held: Residual, enough: float = 0.0) -> tuple[Array, float]:
-        """Return the best coordinates with ``held`` = 0 found from starts, (S, P), and the sum of squares there.
+        """Return the best coordinates with ``held`` = 0 found from starts, (S, P), and the sum of squares there."""
+        return _best(*self._fits(starts, held, enough))
+
+    def _fits(self, starts: Array, held: Residual, enough: float = 0.0) -> tuple[Array, Array]:
+        """Return coordinates with ``held`` = 0 found from each start, (S, P), and the sums of squares there, (S,).
 
         Levenberg's steps are made in the tangent space of what is held, and led back to it by Newton's method, from all
         starts side by side. One ends when its step hopes to gain less than ``enough``, or rounding.
@@ -83,13 +91,17 @@ class Likelihood:
                 break
             here, jacobian, (_, fixed) = x[at], self.slopes(x[at]), self._linear(held, x[at])
             wall, bound = here, np.zeros(here.shape, dtype=bool)
+            pull = -(deviations[at, None, :] @ jacobian)[:, 0]
             while True:
                 move, hoped, forced = _step(deviations[at], jacobian, fixed, bound, wall - here, damping[at, None])
-                # What would leave the box is led to its wall, and the others take their step anew.
+                # What would leave the box is led to its wall, and the others take their step anew: first what goes
+                # there downhill, since what goes there uphill is taken along by others and may turn back without them.
                 ahead = np.clip(here + move, self.low, self.high)
                 beyond = (ahead != here + move) & ~bound
                 if not np.any(beyond):
                     break
+                downhill = beyond & (move * pull > 0)
+                beyond = np.where(np.any(downhill, axis=1, keepdims=True), downhill, beyond)
                 wall, bound = np.where(beyond, ahead, wall), bound | beyond
             going[at] = ((hoped > np.maximum(1e-14 * costs[at], enough)) | (forced < 0)) & (damping[at] <= 1e12)
             at, still = at[going[at]], going[at]
@@ -99,8 +111,7 @@ class Likelihood:
                 better = tried < costs[at]
                 x[at[better]], costs[at[better]], deviations[at[better]] = new[better], tried[better], missed[better]
                 damping[at] = np.where(better, np.maximum(damping[at] / 30, 1e-14), damping[at] * 10)
-        best = int(np.argmin(costs))
-        return x[best], float(costs[best])
+        return x, costs
 
     def _costs(self, x: Array) -> tuple[Array, Array]:
         """Return sums of squares, shape (S,), infinite where coordinates, (S, P), are NaN; and deviations, (S, n)."""
@@ -167,14 +178,24 @@ class Likelihood:
 
     def _told(self, x: Array, quantity: Quantity) -> tuple[Array, Array]:
         """Return the derivatives of deviations and of a quantity along ways on which what is held does not change."""
-        ways = _null(np.vstack([self._linear(self.held, x)[1], np.zeros((len(x), len(x)))]))
-        ways = ways[:, np.any(ways, axis=0)]
+        ways = self._ways(x)
         return self.slopes(x) @ ways, self._linear(lambda y: quantity(y)[..., None], x)[1][0] @ ways
 
-    @property
+    def _ways(self, x: Array, *fixed: Array) -> Array:
+        """Return ways, each a column, on which what is held does not change, nor what rows of ``fixed`` are of."""
+        ways = _null(np.vstack([self._linear(self.held, x)[1], *fixed, np.zeros((len(x), len(x)))]))
+        return ways[:, np.any(ways, axis=0)]
+
+    @functools.cached_property
     def spare(self) -> int:
-        """How many more deviations there are than what was fitted."""
-        return max(self.count - self.parameters, 1)
+        """How many more deviations there are than ways in which the fit can follow them.
+
+        A coordinate at its bound follows no noise, and what the record does not tell follows none beside the others.
+        """
+        fixed = np.eye(len(self.x))[(self.x <= self.low) | (self.x >= self.high)]
+        jacobian = self.slopes(self.x) @ self._ways(self.x, fixed)
+        rank = np.linalg.matrix_rank(jacobian / np.maximum(np.linalg.norm(jacobian, axis=0), 1e-300), RANK)
+        return max(self.count - self.projected - int(rank), 1)
 
     @property
     def parameters(self) -> int:
@@ -197,7 +218,7 @@ class Likelihood:
             [(float(quantity(self.x)), self.x), *self.near], key=lambda point: abs(point[0] - place)
         )
         ahead = [x + (place - here) / (there - here) * (y - x) for there, y in others if there != here][:1]
-        anew = [np.append(x[:2], more) for more in self.anew if more]
+        anew = [np.append(x[:2], more) for more in self.anew if len(x) > 2]
         best, worse = x, math.inf
 
         def held(x: Array) -> Array:
@@ -215,12 +236,17 @@ class Likelihood:
         return best, worse
 
     def interval(self, quantity: Quantity) -> tuple[float, float]:
-        """Return the places between which a quantity is not excluded; 0 and 1 are its edges."""
-        self.near = []
+        """Return the places between which a quantity is not excluded; 0 and 1 are its edges.
+
+        Each end is looked for from the nearest of all fits that are not excluded: basins may lie apart.
+        """
         if self.noisy:
             cut, half = (float(scipy.special.chdtri(1, 1 - p)) for p in (self.level, 2 * self.level - 1))
         else:
             cut, half = (float(scipy.special.fdtri(1, self.spare, p)) for p in (self.level, 2 * self.level - 1))
+        found, costs = self.tried
+        fits = found[costs <= self.cost + cut * self.unit]
+        self.near = list(zip(quantity(fits).tolist(), fits, strict=True))
         return self._end(quantity, 0.0, cut, half), self._end(quantity, 1.0, cut, half)
 
     def _end(self, quantity: Quantity, edge: float, cut: float, half: float) -> float:
@@ -228,10 +254,10 @@ class Likelihood:
 
         √ of what a fit loses is nearly straight.
         """
-        near = here = float(quantity(self.x))
+        near = here = min((place for place, _ in self.near), key=lambda place: abs(place - edge))
         step, goal = self._width(quantity) * math.sqrt(cut), math.sqrt(cut)
 
-        lost: dict[float, float] = {here: 0.0}
+        lost: dict[float, float] = {}
 
         def loses(place: float, enough: float) -> float:
             if place not in lost:
@@ -269,6 +295,11 @@ class Likelihood:
         size = np.maximum(np.linalg.norm(jacobian, axis=0), 1e-300)
         inverse = np.linalg.pinv(jacobian / size, rcond=1e-9)
         return float(np.clip(math.sqrt(self.unit) * np.linalg.norm(gradient / size @ inverse), 1e-14, 0.3))
+
+
+def _best(x: Array, costs: Array) -> tuple[Array, float]:
+    best = int(np.argmin(costs))
+    return x[best], float(costs[best])
 
 
 def _step(deviations: Array, jacobian: Array, fixed: Array, bound: Array, goal: Array, damping: Array

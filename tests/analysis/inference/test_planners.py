@@ -544,6 +544,35 @@ def test_a_family_never_fits_better_than_one_that_holds_it(start):
     assert found.family == "planner" and -0.1 < score["+metric"] - score["planner"] < 3
 
 
+def test_a_fit_leaves_the_corner_of_its_box_where_one_side_leads_down():
+    """A planner with decay 0 fits this record better than gradient descent: who may decay cannot fit it worse."""
+    loss = ln.losses.Quadratic([[9.99, -6.75], [-6.75, 16.06]], minimum=[-0.457, 1.687])
+    t = [0, 0.03, 0.118, 0.145, 0.188, 0.195, 0.213, 0.227, 0.256, 0.306, 0.307, 0.31]
+    record = [[-0.897, 1.945], [-0.826, 1.89], [-0.731, 1.794], [-0.705, 1.756], [-0.693, 1.748], [-0.679, 1.742],
+              [-0.676, 1.714], [-0.687, 1.733], [-0.666, 1.699], [-0.624, 1.703], [-0.611, 1.691], [-0.609, 1.686]]  # fmt: skip
+    planner, decaying = (ln.infer(record, loss, times=t, family=name).score["logL"] for name in ("planner", "+decay"))
+    assert decaying >= planner - 1e-9
+
+
+def test_a_fit_at_an_edge_follows_less_noise():
+    """Rates over √h with an exponent below ½: the best is γ = 0 with one number, whatever else the family has."""
+    h, r = np.array([1.0, 4.0, 16.0]), np.array([1.05, 2.0, 3.8])
+    square = np.sum((r - np.sqrt(h) * (r @ np.sqrt(h)) / h.sum()) ** 2)
+    for share in (1.5, 3.0, 8.0):
+        found = ln.infer(ln.infer.Rates(h, r, math.sqrt(square / share)))
+        assert value(found, "gamma") == 0.0 and found.fit.p_value == pytest.approx(scipy.stats.chi2.sf(share, 2))
+
+
+@pytest.mark.parametrize("seed", [2, 8, 95])
+def test_an_interval_holds_all_basins_of_a_ball_that_may_have_swung(seed):
+    """A heavy ball far from swinging, seen ten times: the truth fits within one χ² of a swing that fits best."""
+    rng, flow = np.random.default_rng(seed), np.array([[0.0, 1.0], [-4.0, -6.0]])
+    t = np.sort(rng.uniform(0, 3, 10))
+    record = [[scipy.linalg.expm(flow * time)[0, 0] + 0.03 * rng.normal()] for time in t]
+    ball = ln.infer(record, bowl(4.0), times=t, family="memory", noise=0.03)
+    assert "friction" not in ball.estimates or covers(ball, friction=6.0)
+
+
 @functools.cache
 def design(*h, unit):
     return ln.infer.design(h, 4.0 * unit, 0.05, a=unit**2)
