@@ -548,8 +548,9 @@ def test_a_fit_leaves_the_corner_of_its_box_where_one_side_leads_down():
     """A planner with decay 0 fits this record better than gradient descent: who may decay cannot fit it worse."""
     loss = ln.losses.Quadratic([[9.99, -6.75], [-6.75, 16.06]], minimum=[-0.457, 1.687])
     t = [0, 0.03, 0.118, 0.145, 0.188, 0.195, 0.213, 0.227, 0.256, 0.306, 0.307, 0.31]
-    record = [[-0.897, 1.945], [-0.826, 1.89], [-0.731, 1.794], [-0.705, 1.756], [-0.693, 1.748], [-0.679, 1.742],
-              [-0.676, 1.714], [-0.687, 1.733], [-0.666, 1.699], [-0.624, 1.703], [-0.611, 1.691], [-0.609, 1.686]]  # fmt: skip
+    x = [-0.897, -0.826, -0.731, -0.705, -0.693, -0.679, -0.676, -0.687, -0.666, -0.624, -0.611, -0.609]
+    y = [1.945, 1.890, 1.794, 1.756, 1.748, 1.742, 1.714, 1.733, 1.699, 1.703, 1.691, 1.686]
+    record = np.stack([x, y], axis=1)
     planner, decaying = (ln.infer(record, loss, times=t, family=name).score["logL"] for name in ("planner", "+decay"))
     assert decaying >= planner - 1e-9
 
