@@ -346,7 +346,8 @@ def _extremals(parts: Sequence[Extremal], asked: Question, unit: float, begun: A
     low, high = family.box(scale)
     firsts = np.concatenate([part.places[0] for part in parts])
     far = 10 * np.max(np.abs(firsts)) + 10 * unit
-    starts = np.array([[u, *begun[1:], *np.full(size - 2, 0.1), *firsts] for u in (begun[0], 0.05, 0.6)])
+    shares, paces = (begun[0], 0.05, 0.6), begun[1] + np.linspace(-2.0, 2.0, 5)  # few places tell the pace badly
+    starts = np.array([[u, v, *np.full(size - 2, 0.1), *firsts] for u, v in itertools.product(shares, paces)])
     return Likelihood(
         residual, np.append(low, firsts - far), np.append(high, firsts + far), starts, asked.level,
         asked.noise is not None, asked.held(scale), jacobian,

@@ -391,6 +391,14 @@ def test_i16_fig_1_hardly_knows_its_discount():
     assert np.median(widths) == pytest.approx(1.96 * bound, rel=0.2)
 
 
+def test_i16_a_few_places_on_a_loss_that_flattens_out_are_read():
+    """Where the loss hardly bends, the pace of a few places is a poor guess to begin from."""
+    t = np.linspace(0, 6, 8)
+    path = ln.solve(ln.Objective(gamma=1.8), HILL, [-3.3])(t)
+    record = path + 0.07 * np.random.default_rng(0).normal(size=path.shape)
+    assert covers(ln.infer(record, HILL, times=t, noise=0.07), gamma=1.8, a=1.0)
+
+
 @pytest.mark.slow
 def test_i19_coverage_is_nominal_and_gradient_descent_is_excluded_or_not():
     h, noise = np.array([1.0, 100.0]), 0.05
