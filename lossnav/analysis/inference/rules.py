@@ -389,16 +389,19 @@ def _unseen(record: Steps, level: float) -> Inference:
 def _regressed(columns: list[Array], partners: list[Array], goal: Array) -> tuple[Array, Array, Array]:
     """Return the coefficients of columns, each of shape (N, D), by way of instruments; their covariance; what is left.
 
-    Entries of one step share its batch: steps are the clusters that errors are counted by.
+    Entries of one step share its batch: steps are the clusters that errors are counted by. Each counts with what the
+    others would leave of it, for one that the fit follows closely, as the first steps of a descent, hides its noise.
     """
     x, z = np.stack(columns, axis=2), np.stack(partners, axis=2)
     x_sizes, z_sizes = (np.maximum(np.linalg.norm(part, axis=(0, 1)), 1e-300) for part in (x, z))
     x, z = x / x_sizes, z / z_sizes
-    inverse = np.linalg.pinv(np.einsum("ndi,ndj->ij", z, x), rcond=_RANK)
+    products = np.einsum("ndi,ndj->nij", z, x)
+    inverse = np.linalg.pinv(products.sum(axis=0), rcond=_RANK)
     coefficients = inverse @ np.einsum("ndi,nd->i", z, goal)
     residuals = goal - x @ coefficients
-    scores = np.einsum("ndi,nd->ni", z, residuals)
-    covariance = inverse @ (scores.T @ scores) @ inverse.T * len(goal) / max(len(goal) - len(coefficients), 1)
+    apart = np.linalg.pinv(np.eye(len(inverse)) - products @ inverse)
+    scores = (apart @ np.einsum("ndi,nd->ni", z, residuals)[..., None])[..., 0]
+    covariance = inverse @ (scores.T @ scores) @ inverse.T
     return coefficients / x_sizes, covariance / np.outer(x_sizes, x_sizes), residuals
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy
 import torch
 
 import lossnav as ln
@@ -131,3 +132,24 @@ def test_refusals():
         ln.infer.Steps(weights, full, own=0)
     with pytest.raises(ValueError, match="gradients has 8 steps, but without the rule's own"):
         ln.infer(ln.infer.Steps(weights[:9], full[:8], own=False), family="rule")
+
+
+def test_i24_errors_are_those_of_leaving_out_each_step():
+    """Steps of a descent differ much in size, and the errors of few of them are no larger than what each one moves."""
+    rng, theta, weights, gradients = np.random.default_rng(3), np.array([2.0, -1.0]), [], []
+    for _ in range(31):
+        weights.append(theta)
+        gradients.append(theta * [1.0, 4.0])
+        theta = theta - 0.1 * (gradients[-1] + rng.normal(size=2))
+    found = ln.infer(ln.infer.Steps([*weights, theta], gradients, own=False), family="rule")
+    moved = np.diff([*weights, theta], axis=0)
+    x = np.stack([moved[:-1], np.array(gradients[1:])], axis=2)
+
+    def fitted(steps):
+        return np.linalg.lstsq(x[steps].reshape(-1, 2), moved[1:][steps].ravel(), rcond=None)[0]
+
+    steps = np.arange(30)
+    apart = np.array([fitted(steps != left_out) - fitted(steps >= 0) for left_out in steps])
+    widths = np.sqrt(np.sum(apart**2, axis=0)) * scipy.stats.t.ppf(0.975, 25)
+    for name, width in zip(("beta", "lr"), widths, strict=True):
+        assert found.estimates[name].high - found.estimates[name].value == pytest.approx(width, rel=1e-8)
