@@ -48,9 +48,10 @@ def infer(
     Args:
         path: weights over time, shape (N + 1, D), with their ``times``; a ``Trajectory``; an ``infer.Rates``; an
             ``infer.Curve``; an ``infer.Steps`` or what ``ln.watch`` has seen; or a list of paths or of ``Rates`` under
-            stakes that ``known`` gives.
+            stakes that ``known`` gives. Leave a place of which an entry is missing out, with its time.
         loss: the landscape, of D parameters; None for rates, curves and steps.
-        times: shape (N + 1,), rising, at least five; for a list those of every path. A ``Trajectory`` has its own.
+        times: shape (N + 1,), rising, at least five; for a list of paths those of each in a list, or one array for all.
+            A ``Trajectory`` has its own.
         family: "planner" (γ, a) | "+decay" (j) | "+metric" (G2 …, with G₁₁ = 1) | "+rotation" (q) | "deadline" (T, c) |
             "memory" (friction, b) | "hyperbolic" (alpha, a; a sophisticated planner's) | "rule" (recorded optimizers);
             or a list, compared, without those that do not apply: ``warnings`` has the reasons. On a loss that is not
@@ -148,9 +149,13 @@ def _candidates(path: Any, loss: Any, times: Any, asked: Question, stakes: Array
         return [evidence.of_curve(path, asked)]
     if loss is None:
         raise ValueError("loss is None, but what a path assumes is told only by the loss that it was for")
+    apart = records is path and isinstance(times, list | tuple) and len(times) > 0 and np.ndim(times[0]) == 1
+    clocks = times if apart else [times] * len(records)
+    if len(clocks) != len(records):
+        raise ValueError(f"times is a list of {len(clocks)}, but path is one of {len(records)}")
     recordings: list[Recording] = []
-    for record, k in zip(records, shares, strict=True):
-        path_and_times = (record(record.times), record.times) if isinstance(record, Trajectory) else (record, times)
+    for record, clock, k in zip(records, clocks, shares, strict=True):
+        path_and_times = (record(record.times), record.times) if isinstance(record, Trajectory) else (record, clock)
         recordings.append((*positions(*path_and_times), float(k)))
     dim = recordings[0][1].shape[1]
     landscape: Loss = as_loss(loss, dim)

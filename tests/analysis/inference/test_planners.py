@@ -631,6 +631,17 @@ def test_recordings_under_known_stakes_tell_what_one_does_not():
     assert fitted.estimates["gamma"].high - fitted.estimates["gamma"].low < 0.01
 
 
+def test_sessions_of_one_learner_have_times_of_their_own():
+    rng, h, rates = np.random.default_rng(0), [2.0, 30.0], [1.0, 5.0]  # r(r + γ) = ah at γ = a = 1
+    clocks = [np.sort(rng.uniform(0, 2, n)) + n for n in (7, 12)]
+    sessions = [np.exp(-np.outer(t - t[0], rates)) * [1.0, side] for t, side in zip(clocks, (1, -2), strict=True)]
+    found = ln.infer(sessions, bowl(*h), times=clocks, noise=0)
+    assert value(found, "gamma") == pytest.approx(1.0, rel=1e-6) and value(found, "a") == pytest.approx(1.0)
+    assert np.all(np.isfinite(found.predict(stakes=4.0)))
+    with pytest.raises(ValueError, match="times is a list of 1, but path is one of 2"):
+        ln.infer(sessions, bowl(*h), times=clocks[:1])
+
+
 def test_a_trajectory_is_a_record_and_a_value_can_be_known():
     path = ln.solve(ln.Objective(gamma=2.0), bowl(1.0, 100.0), [1.0, 1.0])
     inference = ln.infer(path, path.loss, noise=0)
