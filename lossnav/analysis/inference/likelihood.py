@@ -245,7 +245,7 @@ class Likelihood:
         else:
             cut, half = (float(scipy.special.fdtri(1, self.spare, p)) for p in (self.level, 2 * self.level - 1))
         found, costs = self.tried
-        fits = found[costs <= self.cost + cut * self.unit]
+        fits = found[costs <= self.cost + half * self.unit]  # so that an end is always beyond where it begins
         self.near = list(zip(quantity(fits).tolist(), fits, strict=True))
         return self._end(quantity, 0.0, cut, half), self._end(quantity, 1.0, cut, half)
 
