@@ -17,7 +17,7 @@ _MOST_DAMPING = 1e12  # steps of 1e-12 of a gradient step: rounding
 _KINETIC = 1e-6  # of the Hessian's diagonal in the middle, where a metric that varies is what makes it indefinite
 _LEAP = 1.0  # the longest step under a metric that varies, relative to 1 + |θ|
 _EASED = 1e-3  # how well the problems are solved that lead up to another
-_BLUR, _LEAST = 1e-13, 1e-12  # what rounding leaves of a component, relative to it, and of a path that goes nowhere
+_BLUR = 1e-12  # what rounding leaves of 1 + |θ|, and of a gradient that is made of differences
 _NO_BETTER = 1e-6  # below it steps that no longer shrink are rounding
 
 
@@ -319,7 +319,7 @@ def sizes(path: Array, tolerance: float) -> Array:
     How far a path goes is what is small or large for it: the units are such that all components have one metric.
     """
     extent = np.abs(path - path[..., :1, :]).max(axis=(-2, -1), keepdims=True)
-    return np.minimum(extent, 1 + np.abs(path)) + _BLUR / tolerance * np.abs(path) + _LEAST
+    return np.minimum(extent, 1 + np.abs(path)) + _BLUR / tolerance * (1 + np.abs(path))
 
 
 def _apart(path: Array, other: Array, tolerance: float) -> float:

@@ -235,3 +235,16 @@ def test_a_start_that_has_all_but_arrived(gamma, distance):
     rate = np.sqrt(gamma**2 / 4 + 1) - gamma / 2
     assert path.action == pytest.approx(rate * distance**2 / 2, rel=1e-3, abs=1e-16)
     np.testing.assert_allclose(path.velocity(0.0), [-rate * distance, 0.0], rtol=1e-3, atol=2e-12)
+
+
+@pytest.mark.parametrize("n", [100, 120, 180])  # 4e-11, 4e-13 and 0 from the minimum
+def test_where_a_descent_has_arrived_no_grid_is_asked_for_digits_that_differences_do_not_have(n):
+    """Its last components were to stand still to 1e-13 of themselves: grids were doubled until the budget was spent."""
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(60, 3)), np.sign(rng.normal(size=60))
+    loss = lambda w: np.logaddexp(0, -(w @ x.T) * y).mean(-1) + 0.05 * (w**2).sum(-1)
+    w = np.ones(3)
+    for _ in range(n):
+        w = w + 0.8 * (((y / (1 + np.exp((x @ w) * y)))[:, None] * x).mean(0) - 0.1 * w)
+    path = ln.solve(ln.Objective(gamma=0.5), loss, w)
+    assert len(path.times) < 1000 and path.action == pytest.approx(2 * loss(w), rel=1e-14)
