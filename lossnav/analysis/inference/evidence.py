@@ -213,8 +213,10 @@ def of_metric(recordings: Sequence[Recording], loss: Quadratic, asked: Question)
         return t, places, places - unit * left(x)[: places.size].reshape(places.shape)
 
     begun = _weak(recordings, loss, scale, apart=True)
-    starts = np.array([[u, *begun[1:]] for u in (begun[0], 0.05, 0.6)])
-    likelihood = asked.likelihood(scale, left, len(recordings) * loss.dim, starts)
+    even, aside = 0 * begun[2:], 2.0 * np.eye(len(begun) - 2)  # noise may tell the weak form no metric
+    shares, paces = (begun[0], 0.05, 0.6), begun[1] + np.linspace(-2.0, 2.0, 3)
+    starts = [[u, v, *metric] for u in shares for v in paces for metric in (begun[2:], even, *aside, *-aside)]
+    likelihood = asked.likelihood(scale, left, len(recordings) * loss.dim, np.array(starts))
     series = lambda x: left(x).reshape(-1, loss.dim)  # noqa: E731
     return Evidence(likelihood, family, scale, unit, floor, series, None, loss, fitted)
 
