@@ -19,7 +19,8 @@ def split(model: nn.Module, *, leave: Collection[str] | None = None) -> list[dic
     A rule for matrices takes every row of a gradient for one of a sample. In an embedding most rows of a batch's
     gradient are zero, and the few others would be moved by all the length that the table may go; the head's rows are
     classes, most of them rare. Both are left to a belief about each weight by itself, as users of Muon do by hand, with
-    vectors and numbers (biases, gains).
+    vectors and numbers (biases, gains) and what is one row or column (a class token, a table of places of shape
+    (1, N, D)).
 
     Args:
         model: the network.
@@ -60,10 +61,14 @@ def split(model: nn.Module, *, leave: Collection[str] | None = None) -> list[dic
     for name, p in model.named_parameters():
         if nn.parameter.is_lazy(p):
             raise ValueError(f"model has no shape for {name!r} yet, but it must have: show the network a batch first")
-        named_groups[p.ndim < 2 or id(p) in left].append((name, p))
+        named_groups[_is_line(p) or id(p) in left].append((name, p))
     groups: list[dict[str, Any]] = [{"params": named_groups[0]}, {"params": named_groups[1], "curvature": "diagonal"}]
     return [group for group in groups if group["params"]]
 
 
 def _has_matrix(part: nn.Module) -> bool:
     return any(p.ndim > 1 for p in part.parameters(recurse=False))
+
+
+def _is_line(p: nn.Parameter) -> bool:
+    return p.ndim < 2 or 1 in (len(p), p.numel() // max(len(p), 1))

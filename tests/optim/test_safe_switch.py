@@ -319,6 +319,14 @@ def test_a_network_may_be_its_own_head_and_must_have_shapes():
     assert names(optim.split(lazy)) == [["0.weight"], ["0.bias", "1.weight", "1.bias"]]
 
 
+def test_what_is_one_row_or_column_is_no_matrix():
+    model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Linear(4, 4), torch.nn.Linear(4, 1))
+    model.token, model.places = (torch.nn.Parameter(torch.zeros(1, size, 4)) for size in (1, 9))
+    model.column = torch.nn.Parameter(torch.zeros(4, 1))
+    model.tables = torch.nn.Parameter(torch.zeros(2, 9, 4))
+    assert names(optim.split(model))[0] == ["tables", "0.weight", "1.weight"]
+
+
 def test_a_table_that_is_left_moves_as_with_adam_and_as_a_matrix_runs_away():
     """A batch of 16 rows of 5,000: "polar" shares the length of all rows among these, Adam gives each its own."""
     moved = {}
