@@ -77,7 +77,7 @@ def run(parsed: argparse.Namespace) -> int:
     model = make_model(named, dataset)
     state, known = read(parsed.checkpoint)
     try:
-        model.load_state_dict(state)
+        model.load_state_dict(_unwrapped(state, model.state_dict()))
     except (RuntimeError, TypeError, AttributeError) as error:
         reason = " ".join(str(error).split())[:300]
         raise ValueError(f"CHECKPOINT = {str(parsed.checkpoint)!r} does not fit --model: {reason}") from None
@@ -91,6 +91,13 @@ def run(parsed: argparse.Namespace) -> int:
     )  # fmt: skip
     print(_text(analysis))
     return 0
+
+
+def _unwrapped(state: dict[str, Any], own_state: dict[str, Any]) -> dict[str, Any]:
+    """Return a state without what wrappers put before each name: DDP, ``torch.compile``, a Lightning module."""
+    prefix = next(iter(state), "").removesuffix(next(iter(own_state), ""))
+    names = [name.removeprefix(prefix) for name in state]
+    return dict(zip(names, state.values(), strict=True)) if names == list(own_state) else state
 
 
 def _text(analysis: Any) -> str:

@@ -152,6 +152,16 @@ def test_a_table_for_people_and_a_network_with_batch_normalisation(folder):
     assert not any(name.startswith("exponent") for name in ratios) and "note: no curvature" in done.stdout
 
 
+@pytest.mark.parametrize("prefix", ["module.", "_orig_mod.module.", "net."])
+def test_what_wrappers_put_before_each_name_is_taken_off(folder, monkeypatch, capsys, prefix):
+    state = torch.load(folder / "normalised.pt", weights_only=True)
+    torch.save({"state_dict": {prefix + name: value for name, value in state.items()}}, folder / "wrapped.pt")
+    monkeypatch.chdir(folder)
+    words = f"wrapped.pt --model mine_analysed:normalised --model-option width=10 {DATA}"
+    assert main(["analyse", *shlex.split(words)]) == 2
+    assert "--batch-size" in capsys.readouterr().err  # is asked for once the weights fit
+
+
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
