@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 
 import numpy as np
@@ -10,7 +11,7 @@ import torch
 from resources import RESULTS, recorded
 from torch import nn
 
-from lossnav import records
+from lossnav import optim, records
 from lossnav.lab.models.small import reader
 
 STUDY = recorded("practice")
@@ -39,6 +40,24 @@ def test_an_amount_of_decay_is_what_a_run_leaves_of_a_weight_that_nothing_moves(
     STUDY.trained(task, examples, lambda m, lr: torch.optim.SGD(m.parameters(), lr), 0.0, seed=0, decay=0.5)
     torch.testing.assert_close(network.weight.detach(), start * math.exp(-0.5), rtol=2e-3, atol=0)
     assert torch.equal(network.bias, bias)
+
+
+@pytest.mark.parametrize("task", ["cnn", "bytes"])
+def test_the_weight_decay_that_the_book_names_is_the_amount_that_was_measured(task):
+    notebook = json.loads((RESULTS.parent / "choose.ipynb").read_text(encoding="utf-8"))
+    named = {
+        output["metadata"]["scrapbook"]["name"]: output["data"]["application/papermill.record/text/plain"].strip("'")
+        for cell in notebook["cells"] for output in cell.get("outputs", []) if "scrapbook" in output.get("metadata", {})
+    }  # fmt: skip
+    record = records.load(RESULTS / f"practice-parts-{task}.json")
+    (known,) = (result for result in record.results if result["rule"] == "noise known")
+    weight, steps = nn.Parameter(torch.ones(2, 2)), STUDY.TASKS[task].steps
+    optimizer = optim.BallisticMatrix([weight], known["lr"], weight_decay=float(named[f"k_{task}_decay"]))
+    for step in range(steps):
+        weight.grad = torch.zeros(2, 2)
+        optimizer.param_groups[0]["lr"] = known["lr"] * STUDY.factor(step, steps)
+        optimizer.step()
+    torch.testing.assert_close(weight.detach(), torch.full((2, 2), math.exp(-known["decay"])), rtol=0.02, atol=0)
 
 
 def test_the_rate_rises_and_falls_to_nothing():
