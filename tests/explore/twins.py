@@ -51,6 +51,7 @@ WIDGETS = {
     "one map along its flat mode": lambda: oracles.OneMap(1.0, 0.5, (1.5, 0.0)),
     "one map where nothing swings": lambda: oracles.OneMap(3.0, 2.5, (-1.7, 1.2)),
     "race on a hill that leans left": lambda: oracles.Race((1.4, -0.6), 0.9, 0.5),
+    "race between equal wells": lambda: oracles.Race((0.1, 0.5), 5.0, 0.0, dug=(0.0, 0.9)),
     "race with a well dug": lambda: oracles.Race((-1.2, 0.5), 0.9, -0.3, dug=(0.1, 0.9)),
     "race round a hill": lambda: oracles.Race((-1.5, 0.5), 0.4, 0.3, dug=(0.4, -0.6)),
     "life of switches": lambda: oracles.TaskSwitch(0.0, 0.8, 2.0, -1.0, [(1.0, 0.5, 2.0), (2.2, 2.0, -1.0)], 5.0),

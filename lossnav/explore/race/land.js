@@ -120,7 +120,7 @@ function levelSets(places, floor, level) {
 export const wayOf = (planner, plan) => ({ plan, way: wholePath(planner, plan) });
 
 /**
- * The planner's paths from the edge; those that end elsewhere than in the deep well are grey.
+ * The planner's paths from the edge; those that end elsewhere than in a deepest well are grey.
  * @type {(at: Element, f: Plane, ways: Way[], starts: number[][]) => void}
  */
 export function landFan(at, f, ways, starts) {

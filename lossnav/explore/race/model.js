@@ -12,7 +12,7 @@ import SHARED from "./constants.json" with { type: "json" };
 
 /** @typedef {{ tilt: number, dug: number[] }} Land the tilt d, and where how deep a dip is dug */
 /** @typedef {{ minimum: number, left: Orbit, right: Orbit, ends: number[] }} Basin with its borders, for a rule that goes downhill */
-/** @typedef {{ gamma: number, well: Well, basins: Basin[], deepest: Basin, even: boolean, threshold: number, across: number }} Planner */
+/** @typedef {{ gamma: number, well: Well, basins: Basin[], deepest: Basin[], threshold: number, across: number }} Planner */
 /** @typedef {{ to: Basin | null, deep: boolean, action: number, time: number, place: (t: number) => number }} Plan of θ₁ */
 /** @typedef {keyof typeof SHARED.lines} RunnerName */
 /** @typedef {Record<RunnerName, number[][]>} Tracks */
@@ -38,7 +38,7 @@ export function edgeStarts() {
 }
 
 /**
- * The optimal law: the orbits into each minimum. `deepest` is the right one of equally deep ones, and then `even`.
+ * The optimal law: the orbits into each minimum. `deepest` are several where they are equally deep.
  * `threshold` is γ_het of the double well, 0 where it has none.
  * @type {(gamma: number, land: Land) => Planner}
  */
@@ -52,11 +52,10 @@ export function racePlanner(gamma, land) {
     right: wellOrbit(well, gamma, minimum, 1, high),
     ends: [barriers[i - 1] ?? -Infinity, barriers[i] ?? Infinity],
   }));
-  const depth = (/** @type {Basin} */ { left }) => left.floor;
-  const deepest = basins.reduce((best, one) => (depth(one) <= depth(best) + EQUAL ? one : best));
-  const even = basins.some((one) => one !== deepest && Math.abs(depth(one) - depth(deepest)) < EQUAL);
+  const bottom = Math.min(...basins.map(({ left }) => left.floor));
+  const deepest = basins.filter(({ left }) => left.floor < bottom + EQUAL);
   const threshold = land.tilt && !land.dug[1] ? wellHeteroclinic(landOf({ ...land, tilt: -Math.abs(land.tilt) })) : 0;
-  return { gamma, well, basins, deepest, even, threshold, across: restRate(gamma, 2 * ACROSS) };
+  return { gamma, well, basins, deepest, threshold, across: restRate(gamma, 2 * ACROSS) };
 }
 
 /**
@@ -71,7 +70,7 @@ export function planFrom({ gamma, well, basins, deepest }, start) {
     const found = start < to.minimum ? to.left : to.right;
     const path = pathFrom(found, start);
     if (!path || path.action > plan.action + EQUAL) continue;
-    plan = { to, deep: to === deepest, action: path.action, time: path.time, place: (t) => placeAt(found, path, t) };
+    plan = { to, deep: deepest.includes(to), action: path.action, time: path.time, place: (t) => placeAt(found, path, t) };
   }
   return plan.to ? plan : { ...plan, action: wellLoss(well, start) / gamma };
 }
@@ -146,35 +145,34 @@ export function stepRules(well, [x, y]) {
 }
 
 /**
- * J of a track that is followed in straight pieces and rests where it ends.
+ * J of a track that is followed in straight pieces, the loss by Simpson's rule, and rests where it ends.
  * @type {(gamma: number, well: Well, track: number[][]) => number}
  */
 export function trackAction(gamma, well, track) {
-  const fades = Math.exp(-gamma * STEP_TIME);
+  const half = Math.exp((-gamma * STEP_TIME) / 2);
   let [sum, weight, here] = [0, 1, raceLoss(well, track[0])];
   for (let i = 1; i < track.length; i++) {
-    const next = raceLoss(well, track[i]);
-    const way = Math.hypot(track[i][0] - track[i - 1][0], track[i][1] - track[i - 1][1]);
-    sum += ((weight * (1 - fades)) / gamma) * ((way / STEP_TIME) ** 2 / 2 + (here + next) / 2);
-    weight *= fades;
+    const [[x, y], [u, v]] = [track[i - 1], track[i]];
+    const [middle, next] = [raceLoss(well, [(x + u) / 2, (y + v) / 2]), raceLoss(well, track[i])];
+    sum += weight * (((1 - half * half) / gamma) * ((Math.hypot(u - x, v - y) / STEP_TIME) ** 2 / 2) + (STEP_TIME / 6) * (here + half * (4 * middle + half * next)));
+    weight *= half * half;
     here = next;
   }
   return sum + (weight * here) / gamma;
 }
 
 /**
- * How many starts end nearest to the deepest minimum by each step rule; γ does not matter, nor does θ₂.
+ * How many starts end nearest to a deepest minimum by each step rule; γ does not matter, nor does θ₂.
  * @type {(planner: Planner, starts: number[][]) => Omit<Record<RunnerName, number>, "planner">}
  */
 export function deepEnds({ well, deepest }, starts) {
-  const [from, to] = deepest.ends;
   return mapped(RULES, (move) => {
     const ends = shared(starts, (x) => {
       const runner = atStart(x, 0);
       for (let n = 0; n < STEPS; n++) move(runner, wellSlope(well, runner.x), 0);
       return runner.x;
     });
-    return ends.filter((x) => x >= from && x < to).length;
+    return ends.filter((x) => deepest.some(({ ends: [from, to] }) => x >= from && x < to)).length;
   });
 }
 

@@ -4,7 +4,7 @@
 /** @import { Plan, Planner, RunnerName } from "./model.js" */
 
 import { dotted, formula, fraction, inRow, math, raised, terms } from "../formula.js";
-import { fixed, make, mapped } from "../kit.js";
+import { fixed, lastOf, make, mapped } from "../kit.js";
 import { inked, lineTable } from "../tables.js";
 import SHARED from "./constants.json" with { type: "json" };
 import { nearRest } from "./model.js";
@@ -14,7 +14,7 @@ export function raceTable() {
   const { node, legend, fill } = lineTable(SHARED.lines, ["learner", "loss now", "cost", "deep"], inked);
   /** @type {(losses: Record<RunnerName, number>, costs: Record<RunnerName, number>, edge: Edge) => void} */
   const show = (losses, costs, { deep, planner, count }) =>
-    fill((name) => [fixed(losses[name], 2), fixed(costs[name], 3), planner.even ? "–" : `${deep[name]} of ${count}`]);
+    fill((name) => [fixed(losses[name], 2), fixed(costs[name], 3), planner.deepest.length > 1 ? "–" : `${deep[name]} of ${count}`]);
   return { node, legend, show };
 }
 
@@ -42,7 +42,7 @@ export function lawNode() {
   const box = make("div", { class: "ln-formula" });
   /** @type {(planner: Planner, plan: Plan) => void} */
   const show = (planner, { to }) => {
-    const { rates, descent, ballistic } = nearRest(planner, to ?? planner.deepest);
+    const { rates, descent, ballistic } = nearRest(planner, to ?? lastOf(planner.deepest));
     const [limit, off] = /** @type {[LawName, number]} */ (descent < ballistic ? ["descent", descent] : ["ballistic", ballistic]);
     const name = off < NEAR_LIMIT ? limit : "between";
     const sight = { descent: "Short-sighted", ballistic: "Far-sighted", between: "In between" }[name];
@@ -61,7 +61,7 @@ const SHORT = [0.5, 2]; // discounts at which a sight of 1/γ is called shorter
  * @type {(edge: Edge) => string}
  */
 export function raceHeadline({ gamma, planner, deep, count }) {
-  if (planner.even) return "The deepest wells are equally deep: nobody has a reason to cross.";
+  if (planner.deepest.length > 1) return "The deepest wells are equally deep: in them nobody has a reason to cross.";
   const sight = gamma < SHORT[0] ? "Look ahead" : gamma < SHORT[1] ? "Look less far ahead" : "Look hardly ahead";
   return `${sight}: ${deep.planner} of ${count} reach the deep well. Gradient descent: ${deep.descent}.`;
 }
@@ -71,11 +71,11 @@ export function raceHeadline({ gamma, planner, deep, count }) {
  * @type {(edge: Edge, plan: Plan, start: number[], now: number) => [string, string[]]}
  */
 export function raceWords({ planner, gamma, land }, { deep: isDeep, to }, [x, y], now) {
-  const { even, threshold, basins, deepest } = planner;
-  const well = even ? "one of the equally deep wells" : isDeep ? "the deep well" : "a shallow well";
+  const { threshold, basins, deepest } = planner;
+  const well = !isDeep ? "a shallow well" : deepest.length > 1 ? "one of the equally deep wells" : "the deep well";
   const verdict = to ? `From this start the planner goes to ${well}.` : "From this start the planner stays on the barrier.";
   const [tilt, dug] = [`d = ${fixed(land.tilt, 2)}`, land.dug[1] ? `, ${land.dug[1] > 0 ? "a well" : "a hill"} of ${fixed(Math.abs(land.dug[1]), 2)} at ${fixed(land.dug[0], 2)}` : ""];
-  const wells = basins.length === 1 ? "one well" : `${basins.length} wells, the deepest at θ₁ = ${fixed(deepest.minimum, 2)}`;
+  const wells = basins.length === 1 ? "one well" : `${basins.length} wells, the deepest at θ₁ = ${deepest.map(({ minimum }) => fixed(minimum, 2)).join(" and ")}`;
   const end = to ? `at θ₁ = ${fixed(to.minimum, 2)}` : "where it is";
   return [verdict, [
     `γ = ${fixed(gamma, 3)}${threshold ? `; for this tilt γₕₑₜ = ${fixed(threshold, 3)}` : ""}.`,

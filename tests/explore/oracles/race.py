@@ -32,15 +32,10 @@ class Race(explore.Race):
         """Return θ₁ of the minima, from left to right, shape (N,)."""
         return rests(self.tilt, self.dug)[0]
 
-    def deepest(self) -> float:
-        """Return θ₁ of the deepest minimum, of equally deep ones the right one."""
+    def deepest(self) -> Array:
+        """Return θ₁ of the deepest minimum; of all where several are equally deep, from left to right."""
         depths = self._section().value(self.minima()[:, None])
-        return float(self.minima()[np.flatnonzero(depths <= depths.min() + _EQUAL)[-1]])
-
-    def even(self) -> bool:
-        """Say whether there are several deepest minima."""
-        depths = self._section().value(self.minima()[:, None])
-        return int(np.sum(depths <= depths.min() + _EQUAL)) > 1
+        return self.minima()[depths <= depths.min() + _EQUAL]
 
     def tracks(self) -> dict[str, Array]:
         """Return where each learner is after 0, 1, … 250 steps, shapes (251, 2)."""
@@ -64,15 +59,12 @@ class Race(explore.Race):
         return self._best(self.start[0])[1] + aside
 
     def deep_ends(self) -> dict[str, int]:
-        """Return how many of the 26 starts around the edge end in the deepest well, by learner.
-
-        Of two equally deep wells the right one counts.
-        """
+        """Return how many of the 26 starts around the edge end in a deepest well, by learner."""
         minima, barriers = rests(self.tilt, self.dug)
-        deepest = int(np.flatnonzero(minima == self.deepest())[0])
+        deepest = np.flatnonzero(np.isin(minima, self.deepest()))
         ends = _ends(self.tilt, self.dug)
-        counts = {name: int(np.sum(np.searchsorted(barriers, x, side="right") == deepest)) for name, x in ends.items()}
-        return counts | {"planner": int(np.sum(self._plans(edge_starts()[:, 0])[0] == minima[deepest]))}
+        counts = {name: int(np.sum(np.isin(np.searchsorted(barriers, x, side="right"), deepest))) for name, x in ends.items()}
+        return counts | {"planner": int(np.sum(np.isin(self._plans(edge_starts()[:, 0])[0], minima[deepest])))}
 
     def threshold(self) -> float:
         """Return γ_het, below which the planner crosses from everywhere; 0 for equal wells, NaN where one is dug."""
@@ -113,18 +105,18 @@ class Race(explore.Race):
 
     def headline(self) -> str:
         """Return the sentence that stands in the place of a title."""
-        if self.even():
-            return "The deepest wells are equally deep: nobody has a reason to cross."
+        if len(self.deepest()) > 1:
+            return "The deepest wells are equally deep: in them nobody has a reason to cross."
         deep = self.deep_ends()
         sight = "ahead" if self.gamma < 0.5 else "less far ahead" if self.gamma < 2 else "hardly ahead"
         return f"Look {sight}: {deep['planner']} of 26 reach the deep well. Gradient descent: {deep['descent']}."
 
     def said(self) -> list[str]:
         """Return numbers that the script tells."""
-        ends = [f"{count} of 26" for count in self.deep_ends().values()]
+        ends = [f"{count} of 26" for count in self.deep_ends().values()] if len(self.deepest()) == 1 else []
         start = [fixed(self.action(), 3), fixed(self.losses()["adam"][0], 2)]
         known = [] if self.dug[1] else [f"γₕₑₜ = {self.threshold():.3f}"]
-        return [*ends, *start, *known, f"deepest at θ₁ = {fixed(self.deepest(), 2)}"]
+        return [*ends, *start, *known, f"deepest at θ₁ = {' and '.join(fixed(x, 2) for x in self.deepest())}"]
 
     def shows(self) -> dict[str, list[Array]]:
         """Return the lines that are drawn, by the script's names."""
