@@ -225,6 +225,8 @@ export function openPage(width) {
     IntersectionObserver: Observer,
     requestAnimationFrame: () => 0,
     cancelAnimationFrame() {},
+    addEventListener() {},
+    removeEventListener() {},
     matchMedia: () => ({ matches: true }),
   });
   return body;

@@ -45,7 +45,7 @@ export function slider({ symbol, name, marks, toPosition, toValue, text, onInput
     const way = ARROWS.get(event.key);
     if (!way) return;
     event.preventDefault();
-    const by = (way[0] + way[1]) * (event.shiftKey ? 50 : 5);
+    const by = (way[0] + way[1]) * Math.ceil(steps / 200) * (event.shiftKey ? 10 : 1);
     const before = shown.textContent;
     // One press is one change that can be seen, also where the scale is so fine that a step would not show.
     let next = clamp(input.valueAsNumber + by, 0, steps);
@@ -148,7 +148,7 @@ export function handle(svg, { label, color, kind, part, onDrag, onKey, onEnd }) 
   draw(node, "circle", { class: "ln-ring", r: 13 });
   draw(node, "circle", { class: "ln-knob", r: 8 });
   let [x, y] = [0, 0];
-  /** @type {[number, number] | null} */
+  /** @type {{ pointer: number, dx: number, dy: number } | null} */
   let grip = null;
   /** @type {(event: PointerEvent) => [number, number]} */
   const pixel = (event) => {
@@ -157,21 +157,22 @@ export function handle(svg, { label, color, kind, part, onDrag, onKey, onEnd }) 
     return [(event.clientX - box.left) * zoom, (event.clientY - box.top) * zoom];
   };
   node.addEventListener("pointerdown", (event) => {
-    if (event.button !== 0) return;
+    if (event.button !== 0 || grip) return; // the first finger has it
     const [px, py] = pixel(event);
-    grip = [px - x, py - y];
+    grip = { pointer: event.pointerId, dx: px - x, dy: py - y };
     node.setPointerCapture(event.pointerId);
     node.focus({ preventScroll: true });
     node.classList.add("ln-held");
     event.preventDefault();
   });
   node.addEventListener("pointermove", (event) => {
-    if (!grip) return;
+    if (grip?.pointer !== event.pointerId) return;
     const [px, py] = pixel(event);
-    onDrag(px - grip[0], py - grip[1]);
+    onDrag(px - grip.dx, py - grip.dy);
   });
-  for (const end of ["pointerup", "pointercancel", "lostpointercapture"]) {
-    node.addEventListener(end, () => {
+  for (const end of /** @type {const} */ (["pointerup", "pointercancel", "lostpointercapture"])) {
+    node.addEventListener(end, (event) => {
+      if (grip?.pointer !== event.pointerId) return;
       grip = null;
       node.classList.remove("ln-held");
     });

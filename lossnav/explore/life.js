@@ -66,9 +66,16 @@ function pythonOf(name, values, computed) {
   return [...head("math"), ...head("np", "numpy as np"), ...(computed.length ? ["import lossnav as ln"] : []), "from lossnav import explore", "", ...lines].join("\n");
 }
 
+/** What an address calls an explorable: by its name, and on a page with several of it by its place among them. */
+function calledInAddress(/** @type {HTMLElement} */ root) {
+  const { explorable: name } = root.dataset;
+  const place = [...document.querySelectorAll(`[data-explorable="${name}"]`)].indexOf(root);
+  return place > 0 ? `${name}.${place + 1}` : String(name);
+}
+
 /** The part of an address that holds a state: #explore=NAME&trait=JSON&… */
-const inAddress = (/** @type {string} */ name, /** @type {Values} */ values) =>
-  "#" + new URLSearchParams([["explore", name], ...Object.entries(values).map(([trait, value]) => [trait, JSON.stringify(value)])]).toString();
+const inAddress = (/** @type {string} */ called, /** @type {Values} */ values) =>
+  "#" + new URLSearchParams([["explore", called], ...Object.entries(values).map(([trait, value]) => [trait, JSON.stringify(value)])]).toString();
 
 /**
  * What constants declare of a trait (base.py makes Python's of it, and checks it alike); null as an end stands for ∞.
@@ -118,16 +125,16 @@ export function taken(value, { range, ranges, choices, rows, most, whole }) {
 
 /**
  * The state that the page's address holds for an explorable, as far as its traits take it, and whether that is all.
- * @param {string} name
+ * @param {string} called
  * @param {Declared} declared
  * @returns {{ asked: Values, whole: boolean }}
  */
-function fromAddress(name, { traits, axis }, hash = location.hash) {
+function fromAddress(called, { traits, axis }, hash = location.hash) {
   const told = new URLSearchParams(hash.replace(/^#/, ""));
   /** @type {Values} */
   const asked = {};
   let whole = true;
-  for (const [trait, given] of told.get("explore") === name ? Object.entries(traits) : []) {
+  for (const [trait, given] of told.get("explore") === called ? Object.entries(traits) : []) {
     const text = told.get(trait);
     if (text === null) continue;
     let value;
@@ -145,14 +152,14 @@ function fromAddress(name, { traits, axis }, hash = location.hash) {
 /**
  * What stands at the foot of an explorable: back to its first state, its state as Python, and as an address.
  * @param {string} name
+ * @param {() => string} link the end of an address
  * @param {() => Values} read
  * @param {() => void} reset
  * @param {() => string[]} computed
- * @param {string} first what is said at first
+ * @param {HTMLElement} said where it is told what came of it
  */
-function takeaway(name, read, reset, computed, first) {
+function takeaway(name, link, read, reset, computed, said) {
   const shown = make("textarea", { class: "ln-code", readonly: "", rows: 1, spellcheck: "false", "aria-label": "to copy" });
-  const said = make("span", { class: "ln-note", role: "status" }, first);
   const offer = (/** @type {string} */ text, /** @type {string} */ words) => {
     shown.value = text;
     shown.rows = text.split("\n").length;
@@ -168,7 +175,7 @@ function takeaway(name, read, reset, computed, first) {
       reset();
     }],
     ["Python", "this state as Python", () => offer(pythonOf(name, read(), computed()), "Copied.")],
-    ["Link", "an address of this state", () => offer(location.href.replace(/#.*/, "") + inAddress(name, read()), "Copied.")],
+    ["Link", "an address of this state", () => offer(location.href.replace(/#.*/, "") + link(), "Copied.")],
   ]);
   shown.hidden = true;
   node.classList.add("ln-take");
@@ -228,15 +235,24 @@ export function explorable(name, build, declared, settle = (values) => values) {
         // For what is no trait.
         root.dispatchEvent(new Event("reset"));
       };
-      const { asked, whole } = fromAddress(name, declared);
-      const held = Object.keys(asked).length > 0;
-      const settled = held ? settle({ ...first, ...asked }) : {};
-      put(settled);
-      const asTold = whole && Object.entries(asked).every(([trait, value]) => JSON.stringify(settled[trait]) === JSON.stringify(value));
+      const called = calledInAddress(root);
+      /** Takes the state in the page's address, if it is meant, and says what there is to say of that. */
+      const follow = () => {
+        const { asked, whole } = fromAddress(called, declared);
+        const held = Object.keys(asked).length > 0;
+        const settled = held ? settle({ ...first, ...asked }) : {};
+        put(settled);
+        if (held) requestAnimationFrame(() => root.scrollIntoView({ block: "center" }));
+        const asTold = whole && Object.entries(asked).every(([trait, value]) => JSON.stringify(settled[trait]) === JSON.stringify(value));
+        return asTold ? "" : "The address asks for more than this takes.";
+      };
+      const told = follow();
       const view = build(root, state);
       const foot = /** @type {HTMLElement} */ (root.querySelector(".ln-foot"));
-      foot.append(...takeaway(name, read, back, () => view.python?.() ?? [], asTold ? "" : "The address asks for more than this takes."));
-      if (held) requestAnimationFrame(() => root.scrollIntoView({ block: "center" }));
+      const said = make("span", { class: "ln-note", role: "status" }, told);
+      foot.append(...takeaway(name, () => inAddress(called, read()), read, back, () => view.python?.() ?? [], said));
+      const again = () => (said.textContent = follow());
+      window.addEventListener("hashchange", again); // a Link that is opened where it was made, and the way back
       const update = () => view.update();
       model.on("change", update);
       let width = 0;
@@ -261,6 +277,7 @@ export function explorable(name, build, declared, settle = (values) => values) {
         clearTimeout(timer);
         observer.disconnect();
         model.off("change", update);
+        window.removeEventListener("hashchange", again);
         restoreTwin?.();
       };
     },

@@ -33,7 +33,7 @@ def test_the_script_draws_what_the_library_says(frame, setting):
         (oracles.NoisyOscillator(eta=1.0, beta=0.5, rho=3.5), "diverges"),
         (oracles.NoisyValley(angle=45.0, ratio=8.0), "othing goes round"),
         (oracles.DoubleWell(gamma=1.0), "No path from here that meets the conditions of optimality crosses"),
-        (oracles.Race((0.1, 0.5), gamma=5.0, tilt=0.0, dug=(0.0, 0.9)), "From this start the planner goes to a shallow well."),
+        (oracles.Race((0.1, 0.5), 5.0, 0.0, dug=(0.0, 0.9)), "the planner goes to a shallow well."),
     ],
 )
 def test_a_frame_says_what_is_the_matter(frame, widget, told):

@@ -87,3 +87,25 @@ def test_time_is_where_the_hand_is_whichever_way_it_came(stand):
         times.append(page.evaluate("model.get('now')"))
         assert middle(page, ".ln-stage [role=slider]")[0] < x + 170  # the window has followed
     assert times[0] == times[1] > 9
+
+
+def test_keys_stop_at_each_of_few_places(stand):
+    page = stand(explore.TunedRates(tries=0))
+    tried = []
+    for _ in range(3):
+        press(page, ".ln-slider[data-part=tries] input", "ArrowRight")
+        tried.append(page.evaluate("model.get('tries')"))
+    assert tried == [1, 2, 3]
+
+
+def test_a_second_finger_leaves_a_held_point_to_the_first(stand):
+    page = stand(explore.DriftField(start=(0.0, 0.0)), (390, 900), phone=True)
+    x, y = middle(page, "#one [role=slider]")
+    touched = page.tab.context.new_cdp_session(page.tab)
+    for kind, *fingers in [("Start", 0), ("Start", 0, 18), ("Move", 10, 18), ("Move", 10, 60), ("Move", 11, 60)]:
+        points = [{"x": x + dx, "y": y, "id": i} for i, dx in enumerate(fingers)]
+        touched.send("Input.dispatchTouchEvent", {"type": f"touch{kind}", "touchPoints": points})
+    touched.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+    wide = page.evaluate("document.querySelector('#one .ln-panel').getBoundingClientRect().width")
+    edge = explore.DriftField._shared["edge"]
+    assert page.evaluate("model.get('start')")[0] == pytest.approx(11 * 2 * edge / wide, abs=0.02)

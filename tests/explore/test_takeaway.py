@@ -63,3 +63,21 @@ def test_reset_takes_back_what_was_said_of_a_change(stand):
 def test_no_jump_comes_after_the_end(stand):
     jump = "[...document.querySelectorAll('#one button')].find((button) => button.textContent === 'Jump')"
     assert stand(explore.BeliefFilter(now=20_000)).evaluate(f"{jump}.disabled")
+
+
+def test_an_address_is_followed_where_it_was_made_by_the_one_that_it_means(stand):
+    page = stand(explore.Horizon())
+    page.evaluate("""(() => {
+      const held = structuredClone(first), none = () => {}, deaf = { on: none, off: none, save_changes: none };
+      window.other = { get: (name) => held[name], set: (name, value) => (held[name] = value), ...deaf };
+      window.leave = widget.render({ model: other, el: document.getElementById("two") });
+    })()""")
+    rates = "[model.get('gamma'), other.get('gamma')]"
+    for of, gammas in [("Horizon.2", [1, 3]), ("Horizon", [3, 3])]:
+        page.evaluate(f"location.hash = '#explore={of}&gamma=3'")
+        page.wait_for_frames()
+        assert page.evaluate(rates) == gammas
+    page.evaluate("leaveAll()")
+    page.evaluate("location.hash = '#explore=Horizon&gamma=2'")
+    page.wait_for_frames()
+    assert page.evaluate(rates) == [3, 3]

@@ -63,7 +63,8 @@ class Race(explore.Race):
         minima, barriers = rests(self.tilt, self.dug)
         deepest = np.flatnonzero(np.isin(minima, self.deepest()))
         ends = _ends(self.tilt, self.dug)
-        counts = {name: int(np.sum(np.isin(np.searchsorted(barriers, x, side="right"), deepest))) for name, x in ends.items()}
+        wells = {name: np.searchsorted(barriers, x, side="right") for name, x in ends.items()}
+        counts = {name: int(np.sum(np.isin(well, deepest))) for name, well in wells.items()}
         return counts | {"planner": int(np.sum(np.isin(self._plans(edge_starts()[:, 0])[0], minima[deepest])))}
 
     def threshold(self) -> float:
