@@ -30,7 +30,10 @@ def test_the_script_draws_what_the_library_says(frame, setting):
     ("widget", "told"),
     [
         (oracles.BrokenCharge((2.2, 0.0), 0.1, 0.9, 0.0, 1.0), "away: the steps are too long for this valley"),
-        (oracles.NoisyOscillator(eta=1.0, beta=0.5, rho=3.5), "diverges"),
+        *(
+            (oracles.NoisyOscillator(eta=1.0, beta=0.0, rho=rho), what)  # what its hint promises
+            for rho, what in [(0.1, "is overdamped"), (1.0, "is underdamped"), (10.0, "SGD diverges")]
+        ),
         (oracles.NoisyValley(angle=45.0, ratio=8.0), "othing goes round"),
         (oracles.DoubleWell(gamma=1.0), "No path from here that meets the conditions of optimality crosses"),
         (oracles.Race((0.1, 0.5), 5.0, 0.0, dug=(0.0, 0.9)), "the planner goes to a shallow well."),

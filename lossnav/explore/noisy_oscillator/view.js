@@ -27,7 +27,7 @@ const buildNoisyOscillator = (root, state) => {
   const table = lineTable(SHARED.lines, [], (line, key) => ({ ...inked(line), "stroke-width": key === "path" ? 1.2 : 2.6 }));
   return simpleView(root, state, SHARED, {
     label: "one mode of SGD with noise, in phase space",
-    hint: "Raise ρ from left to right: it creeps, it swings, it diverges. Raise β: the cloud grows. Drag the start.",
+    hint: "Take β to 0 and η to 1, and raise ρ: it creeps, it swings, it diverges. Raise β: the cloud grows. Drag the start.",
     dials: {
       eta: logDial(state, "eta", { symbol: "η", name: "learning rate", marks: SHARED.traits.eta.range, text: spell }),
       beta: momentumDial(state, SHARED.traits.beta.range),

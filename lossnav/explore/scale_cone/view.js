@@ -26,7 +26,7 @@ const buildScaleCone = (root, state) => {
   const { traits, edge } = SHARED;
   return simpleView(root, state, SHARED, {
     label: "gradient descent on a loss of the direction alone",
-    hint: "Whatever you move, the walk finds its circle, and the angle per step its law. Move ν to see which radius momentum gives.",
+    hint: "The walk finds its circle, and the angle per step its law, until pure noise (ν = 1) meets a long momentum. Move ν to see which radius momentum gives.",
     dials: {
       eta: logDial(state, "eta", { symbol: "η", name: "learning rate", marks: traits.eta.range, digits: 3 }),
       beta: momentumDial(state, traits.beta.range),
