@@ -77,7 +77,7 @@ function racers(f, given, { order, paths, regrets }) {
 }
 
 /**
- * A bar for each rule, speed in full colour and direction pale beside it; what is longer than the panel has its number.
+ * A bar for each rule, speed in full colour and direction pale beside it; what is longer than the panel keeps its shares.
  * @type {(at: Element, width: number, order: Rule[], regrets: Record<Rule, Regret>) => void}
  */
 function drawBars(at, width, order, regrets) {
@@ -91,7 +91,8 @@ function drawBars(at, width, order, regrets) {
   for (const [row, rule] of order.entries()) {
     const y = top + ROW * row;
     const { speed, direction } = regrets[rule];
-    const [middle, end] = [speed, speed + direction].map((v) => x(Math.min(v, SHARED.most)));
+    const shown = Math.min(1, SHARED.most / (speed + direction));
+    const [middle, end] = [speed, speed + direction].map((v) => x(shown * v));
     const color = ink(SHARED.lines[rule].tint);
     draw(at, "text", { class: "ln-tick", x: left - 6, y: y + 18, "text-anchor": "end" }, SHARED.lines[rule].name);
     draw(at, "rect", { x: left, y: y + 4, width: middle - left, height: ROW - 8, fill: color });
