@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 
 import numpy as np
 import oracles
@@ -45,3 +46,12 @@ def test_the_order_turns_with_the_discount(module):
     patient, hasty = module(explore.RegretRace)(ALL, [SETTINGS[1] | {"gamma": g} for g in (0.0, 10.0)])
     assert patient["order"][0] == "ballistic" and hasty["order"][0] != "ballistic"
     assert patient["paths"] == hasty["paths"]
+
+
+def test_a_bar_that_is_longer_than_its_panel_keeps_its_shares(frame, module):
+    widget = explore.RegretRace(gamma=0.0, kappa=100.0)
+    drawn = frame(widget)["drawn"]
+    speed, direction = (float(wide) for wide in re.findall(r"([\d.]+) \d+ var\(--ln-heavy\)(?! none)", drawn)[-2:])
+    (billed,) = module(explore.RegretRace)(ALL, [widget.get_state(widget._state_names())])
+    regret = billed["regrets"]["heavy"]
+    assert regret["direction"] > 1 and speed / direction == pytest.approx(regret["speed"] / regret["direction"])
