@@ -284,7 +284,7 @@ def _grid(*axes: Iterable[float]) -> Array:
 
 _BOTH = {"gamma": "1/T", "a": "u²/ℓT²"}
 _TURNS = (-1e3, 1e3, (-3.0, -1.0, -0.3, 0.3, 1.0, 3.0))
-_ENDS = ((0.0, 1.0, (0.01, 0.2, 0.6)), (0.0, 1.0, (0.0, 0.5)))
+_ENDS = ((0.0, 1.0, (0.01, 0.2, 0.6)), (0.0, 1.0, (0.0, 1.0)))  # free ends and fixed ones are basins apart
 _SERIES = [(-1.0) ** n * math.factorial(n) for n in reversed(range(12))]  # of xe^xE₁(x) in 1/x, for large x
 _LAPLACE = "r/(r² + a h) is the Laplace transform of 1/(1 + αt) at 2r"
 _EVERY = (

@@ -69,7 +69,12 @@ class Likelihood:
         self.anew = list(basins)[:_BASINS]
         # The three best starts, and the best of other further coordinates, or if a family has none of other shares.
         tried = list(dict.fromkeys([*ranked[:3].tolist(), *(basins[more] for more in self.anew)]))
-        self.tried = self._fits(begin[tried], self.held)
+        found, costs = self._fits(begin[tried], self.held)
+        # The sum of squares may have a valley towards each edge of the share: the best is sought from the other, too.
+        other = _best(found, costs)[0].copy()
+        other[0] = self.low[0] + self.high[0] - other[0]
+        more, others = self._fits(other[None], self.held)
+        self.tried = np.concatenate([found, more]), np.concatenate([costs, others])
         self.x, self.cost = _best(*self.tried)
 
     def fit(self, starts: Array, held: Residual, enough: float = 0.0) -> tuple[Array, float]:

@@ -781,3 +781,27 @@ def test_a_path_that_climbs_is_not_refused_where_a_planner_may_climb():
     t = np.linspace(0, 0.29, 40)
     assert np.all(np.diff(WELL.value(path(t))) > 0)
     assert not ln.infer(path(t), WELL, times=t, noise=1e-3).fit.refuted
+
+
+def test_a_deadline_that_must_be_met_is_found():
+    """With a great charge 18 of 150 fits ended far off, in the valley of a small one; noise leaves 12 ± 5 here."""
+    t, h, gamma, horizon, charge = np.sort(np.random.default_rng(6).uniform(0, 0.9, 8)), np.array([1, 20]), 0.2, 1.0, 20
+    rate, left = np.sqrt(gamma**2 / 4 + h), horizon - t[:, None]
+    path = rate * np.cosh(rate * left) + (charge * h + gamma / 2) * np.sinh(rate * left)
+    path = path / path[0] * np.exp(gamma / 2 * (t - t[0]))[:, None]
+    noisy = path + 0.03 * np.random.default_rng(0).normal(size=path.shape)
+    fit = ln.infer(noisy, bowl(1.0, 20.0), times=t, family="deadline", noise=0.03).fit
+    assert not fit.refuted and fit.residual < 0.03
+
+
+def test_no_fit_is_worse_than_the_truth_where_the_share_of_the_discount_has_two_valleys():
+    """One of each 300 turning learners had 12 more χ² than its truth, whose amplitude is projected out here."""
+    gamma, q, h, rng = 18.0, -0.36, 0.75, np.random.default_rng(8)
+    rate, rest = (math.sqrt(gamma**2 + 4 * h) - gamma) / 2, 2 * h / (h + q * q - 1j * q * gamma)
+    t = np.sort(rng.uniform(0, 40, 12))
+    way, noise = np.exp((1j * q - rate) * t), 0.1 * rng.normal(size=(12, 2)) @ [1, 1j]
+    z = rest + 3 * way + noise
+    found = ln.infer(np.stack([z.real, z.imag], axis=1), bowl(h, h, minimum=[2.0, 0.0]), times=t, family="+rotation",
+                     noise=0.1)  # fmt: skip
+    left = np.sum(abs(noise) ** 2) - abs(way.conj() @ noise) ** 2 / np.sum(abs(way) ** 2)
+    assert found.fit.residual**2 * 24 <= left
