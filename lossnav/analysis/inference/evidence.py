@@ -376,7 +376,10 @@ def _weak(recordings: Sequence[Recording], loss: Loss, scale: Scale, *, apart: b
     system = np.concatenate(rows)
     (*gains, gamma), _ = scipy.optimize.nnls(system[:, :-1], system[:, -1])
     a = gains[0]
-    pace = scale.rate if a == 0 else slow_rate(scale.curvature, a, gamma)
+    # Without a gain, at a pace that leads so far in so long: where a loss flattens out its curvature is not its pull.
+    pull = max(1e-300, *(float(np.max(np.abs(stakes * loss.gradient(places)))) for _, places, stakes in recordings))
+    way = max(float(np.max(np.ptp(places, axis=0))) for _, places, _ in recordings)
+    pace = slow_rate(scale.curvature, a, gamma) if a else scale.rate * math.sqrt(scale.curvature * way / pull)
     pace = float(np.clip(pace, scale.rate / 30, 30 * scale.rate))
     least = 1e-3 * max(gains) or 1.0
     metric = [math.log(max(a, least) / max(gain, least)) for gain in gains[1:]]

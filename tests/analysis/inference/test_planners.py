@@ -399,6 +399,14 @@ def test_i16_a_few_places_on_a_loss_that_flattens_out_are_read():
     assert covers(ln.infer(record, HILL, times=t, noise=0.07), gamma=1.8, a=1.0)
 
 
+def test_i16_places_that_tell_no_gain_by_their_bends_are_read_where_a_loss_flattens_out():
+    """Three of 350 records of five or six places were far from all that was begun from: paces were those of a bowl."""
+    t, record = [0.0, 0.062, 0.094, 0.655, 0.944], np.array([[3.515], [3.337], [3.348], [2.194], [1.663]])
+    path = ln.solve(ln.Objective(gamma=0.218), HILL, [3.44])(np.array(t))
+    fit = ln.infer(record, HILL, times=t, noise=0.156).fit
+    assert fit.residual <= np.sqrt(np.mean((record - path) ** 2)) and not fit.refuted
+
+
 @pytest.mark.slow
 def test_i19_coverage_is_nominal_and_gradient_descent_is_excluded_or_not():
     h, noise = np.array([1.0, 100.0]), 0.05
