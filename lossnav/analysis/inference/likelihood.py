@@ -251,7 +251,8 @@ class Likelihood:
             cut, half = (float(scipy.special.fdtri(1, self.spare, p)) for p in (self.level, 2 * self.level - 1))
         found, costs = self.tried
         fits = found[costs <= self.cost + half * self.unit]  # so that an end is always beyond where it begins
-        self.near = list(zip(quantity(fits).tolist(), fits, strict=True))
+        places = zip(quantity(fits).tolist(), fits, strict=True)
+        self.near = [(place, x) for place, x in places if not math.isnan(place)]  # a mode that swings has no rate
         return self._end(quantity, 0.0, cut, half), self._end(quantity, 1.0, cut, half)
 
     def _end(self, quantity: Quantity, edge: float, cut: float, half: float) -> float:

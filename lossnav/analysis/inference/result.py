@@ -140,7 +140,8 @@ class Inference(Shown):
         Each number has an interval of its own, by the profile likelihood at the level of the estimates.
 
         Args:
-            stakes: κ > 0: the rates of the modes that were seen if the loss counts κ times as much.
+            stakes: κ > 0: the rates of the modes that were seen if the loss counts κ times as much; of a heavy ball
+                those of the assumptions by which none swings then.
             announced: t₁ > 0: how far each mode has gone when a move of its minimum comes that was known for a time t₁,
                 as a share of the move (book: I5).
             deadline: T > 0: the gains at the start with a free end after T and no charge there.

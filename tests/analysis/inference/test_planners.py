@@ -813,3 +813,14 @@ def test_no_fit_is_worse_than_the_truth_where_the_share_of_the_discount_has_two_
                      noise=0.1)  # fmt: skip
     left = np.sum(abs(noise) ** 2) - abs(way.conj() @ noise) ** 2 / np.sum(abs(way) ** 2)
     assert found.fit.residual**2 * 24 <= left
+
+
+def test_a_heavy_ball_that_may_swing_at_other_stakes_has_the_rates_of_those_that_do_not():
+    """Beside the best there is another fit that swings then, and has no rate to begin an interval from."""
+    t, h, friction, rng = np.linspace(0, 0.8, 8)[:, None], np.array([2.2, 7.2]), 9.4, np.random.default_rng(83)
+    root = np.sqrt(friction**2 / 4 - h)
+    path = np.exp(-friction / 2 * t) * (np.cosh(root * t) + friction / 2 / root * np.sinh(root * t))
+    noisy = path + 0.05 * rng.normal(size=path.shape)
+    low, high = ln.infer(noisy, bowl(*h), times=t[:, 0], family="memory", noise=0.05).predict(stakes=3.0)
+    rates = friction / 2 - np.sqrt(friction**2 / 4 - 3 * h + 0j)
+    assert np.all(low < high) and low[0] < rates[0].real < high[0]  # at 3·7.2 > Γ²/4 the second swings in truth
