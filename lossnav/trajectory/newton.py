@@ -246,8 +246,9 @@ class _Walk:
         return trial, actions, lengths, stuck
 
     def _least(self, progress: _Progress) -> float:
-        """Return the length below which a step that is refused is rounding; beside a wall short ones count, too."""
-        return self.tolerance if self.problem.walled else max(self.tolerance, min(_NO_BETTER, progress.length))
+        """Return the length below which a step that is refused is rounding; under a price Δθ/Δt bends J: none is."""
+        charged = self.problem.objective.price is not None
+        return self.tolerance if charged else max(self.tolerance, min(_NO_BETTER, progress.length))
 
     def _newton(self, system: _System, b: int) -> Array:
         """Return Newton's step of one path, damped until the Hessian is positive definite; NaN if it never is."""

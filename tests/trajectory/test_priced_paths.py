@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.integrate
 import scipy.optimize
 import sympy
 from scipy.integrate import solve_bvp
@@ -358,3 +359,24 @@ def test_a_toll_has_the_unit_of_the_loss_over_theta():
     )
     assert other.action == own.action
     np.testing.assert_array_equal(other([0.5, 3.0]) / 2**20, own([0.5, 3.0]))
+
+
+@pytest.mark.parametrize("p", [1.3, 4.0])
+def test_a_path_that_turns_round_meets_the_time_and_the_cost_of_its_energy(p):
+    def turning(paid):
+        """Integrate along x = a + (1 − a)s^{p/(p−1)}, there and back: (1 − 1/p)v^p = L(x) − L(a)."""
+
+        def integrand(s):
+            x = turn + (1 - turn) * s ** (p / (p - 1))
+            rise = (x**2 - turn**2) / 2
+            pace = (p / (p - 1) * rise) ** (1 / p)
+            return 2 * paid(x, rise / (p - 1)) * (1 - turn) * p / (p - 1) * s ** (1 / (p - 1)) / pace
+
+        return scipy.integrate.quad(integrand, 1e-9, 1)[0]
+
+    turn = 0.3
+    horizon, cost = turning(lambda x, kinetic: 1.0), turning(lambda x, kinetic: kinetic + x**2 / 2)
+    bowl = ln.losses.Quadratic([[1.0]], minimum=[0.0])
+    path = ln.solve(ln.Objective(price=P.Power(p)), bowl, [1.0], horizon=horizon, endpoint=[1.0])
+    assert path.action == pytest.approx(cost, rel=1e-8)
+    assert path(horizon / 2)[0] == pytest.approx(turn, abs=1e-6)
