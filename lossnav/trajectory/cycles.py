@@ -15,7 +15,9 @@ The orbit is a trigonometric polynomial, and the equations hold at its nodes (Fo
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,6 +25,7 @@ from numpy.typing import ArrayLike
 from lossnav import _checks
 from lossnav._checks import Array, NotConverged
 from lossnav.problem.losses import Loss
+from lossnav.problem.losses.function import Formula, as_loss
 from lossnav.problem.objective import Objective, check_problem
 from lossnav.trajectory import fourier
 from lossnav.trajectory.motion import acceleration
@@ -97,7 +100,7 @@ class Cycle:
         return f"Cycle(period={self.period:.9g}, rate={self.rate:.9g}, strength={self.strength:.9g})"
 
 
-def cycle(objective: Objective, loss: Loss, guess: ArrayLike | Cycle) -> Cycle:
+def cycle(objective: Objective, loss: Loss | Callable[[Any], Any] | Formula, guess: ArrayLike | Cycle) -> Cycle:
     r"""Return the closed extremal near a guess: at γ = 0 one whose cost per unit of time is stationary.
 
     Only stationarity is solved for. Whether the orbit is better than resting, compare: at γ = 0 its ``rate`` with the
@@ -105,7 +108,7 @@ def cycle(objective: Objective, loss: Loss, guess: ArrayLike | Cycle) -> Cycle:
 
     Args:
         objective: with a drift and a constant metric; ``horizon`` is ignored.
-        loss: the landscape.
+        loss: the landscape, or a function or an expression, as for ``ln.solve``.
         guess: points on a loop in the order in which they are passed, shape (M, D), M ≥ 8, the first not repeated; the
             drift must help along it. Or another ``Cycle``, of a problem nearby.
 
@@ -131,7 +134,9 @@ def cycle(objective: Objective, loss: Loss, guess: ArrayLike | Cycle) -> Cycle:
     return _eased(start)
 
 
-def slow_cycle(objective: Objective, loss: Loss, guess: ArrayLike | Cycle, *, period: float) -> Cycle:
+def slow_cycle(
+    objective: Objective, loss: Loss | Callable[[Any], Any] | Formula, guess: ArrayLike | Cycle, *, period: float
+) -> Cycle:
     r"""Return the closed extremal with a given period; the strength s of the drift s·f is the unknown.
 
     As the drift weakens towards the threshold at which the learner locks, T → ∞. If the orbit dies on a resting place
@@ -316,15 +321,17 @@ class _Equations:
         return Cycle(objective, loss, float(strength), float(period), self.size * place, missed, fourier.tail(place))
 
 
-def _start(objective: Objective, loss: Loss, guess: ArrayLike | Cycle) -> Cycle:
+def _start(objective: Objective, loss: Loss | Callable[[Any], Any] | Formula, guess: ArrayLike | Cycle) -> Cycle:
     """Return the guess, with the time that it takes for the drift's work to pay for its speed; or raise ValueError."""
-    check_problem(objective, loss)
+    loop = guess.nodes if isinstance(guess, Cycle) else _checks.array("guess", guess, shape=(None, None))
+    surface: Loss = as_loss(loss, loop.shape[-1])
+    check_problem(objective, surface)
     if objective.drift is None:
         raise ValueError("objective.drift = None, but without a drift no closed path is optimal")
-    metric = objective.metric_matrix(loss.dim)
+    metric = objective.metric_matrix(surface.dim)
     if isinstance(guess, Cycle):
-        return replace(guess, objective=objective, loss=loss)
-    loop = _checks.array("guess", guess, shape=(None, loss.dim))
+        return replace(guess, objective=objective, loss=surface)
+    _checks.array("guess", loop, shape=(None, surface.dim))
     if len(loop) < 8:
         raise ValueError(f"guess has {len(loop)} points, but a loop needs at least 8")
     tangent = fourier.series(loop, np.arange(len(loop)) / len(loop), 1)
@@ -333,7 +340,7 @@ def _start(objective: Objective, loss: Loss, guess: ArrayLike | Cycle) -> Cycle:
     helped = float(np.mean(np.einsum("ni,ij,nj->n", tangent, metric, drift)))
     if not helped > 1e-9 * math.sqrt(length) * float(np.max(np.abs(drift))):
         raise ValueError(f"guess is a loop along which the drift's circulation is {helped:.3g}, but it must be > 0")
-    return Cycle(objective, loss, 1.0, length / helped, loop)  # at this pace the balance holds
+    return Cycle(objective, surface, 1.0, length / helped, loop)  # at this pace the balance holds
 
 
 def _wait(start: Cycle, period: float) -> Cycle:

@@ -201,7 +201,8 @@ def _outcome(problem: Transcription, fine: newton.Minimum, change: float, rtol: 
     if not fine.converged:
         return Status.NEWTON_STOPPED, (
             f"{fine.iterations} steps left the residual {fine.gradient:.3g}; "
-            "try another horizon, more steps, or another of lossnav.trajectory.methods"
+            "try another horizon (an earlier one where J and theta run away, as beyond a conjugate point: there is no "
+            "minimum then), more steps, or another of lossnav.trajectory.methods"
         )
     if change > rtol:
         return Status.GRID_TOO_COARSE, (

@@ -293,7 +293,11 @@ def _judge(result: Trajectory, throw: bool) -> Trajectory:
         # A candidate that merely failed to converge might be the minimiser: only if none is left is there no minimiser.
         if all(candidate.status is Status.NO_EXTREMAL for candidate in result.candidates):
             raise NoMinimiser("no minimiser was found: " + "; ".join(sorted({o.reason for o in result.candidates})))
-        raise NotConverged(f"{result.reason} (method {result.method!r}, residual {result.residual:.3g})")
+        farthest = float(np.max(np.abs(result(result.times))))
+        raise NotConverged(
+            f"{result.reason} (method {result.method!r}, residual {result.residual:.3g}, J = {result.action:.3g}, "
+            f"theta up to {farthest:.3g})"
+        )
     return result
 
 

@@ -26,6 +26,12 @@ def test_on_the_ring_the_drift_carries_for_nothing(gamma, rate, units):
     assert abs(orbit.rate) < 1e-12 * k * height and orbit.action == pytest.approx(0, abs=1e-9 * k * height / speed)
 
 
+def test_a_plain_function_is_a_loss_as_for_solve():
+    orbit = cycles.cycle(turning(1.0), lambda x: ((x**2).sum(-1) - 1) ** 2, loop(radius=0.85))
+    again = cycles.cycle(turning(0.5), lambda x: ((x**2).sum(-1) - 1) ** 2, orbit)
+    assert orbit.period == pytest.approx(2 * np.pi, rel=1e-9) and again.period == pytest.approx(4 * np.pi, rel=1e-9)
+
+
 @pytest.mark.parametrize("gamma", [0.0, 0.7])
 def test_obeys_the_symbolic_equation_for_a_drift_that_is_neither_linear_nor_a_gradient(gamma):
     def swirl(x):
