@@ -463,7 +463,7 @@ def _span(backwards: tuple[float, float]) -> list[Any]:
 
 def _orbits() -> dict[str, Argument]:
     return {
-        "objective": Argument(TURNED, [*thing(TURNED).bad, OBJECTIVE]), "loss": thing(RING),
+        "objective": Argument(TURNED, [*thing(TURNED).bad, OBJECTIVE]), "loss": thing(RING, but=CALLS),
         "guess": array(LOOP, bad=[LOOP[:5], LOOP[::-1]]),
     }  # fmt: skip
 
