@@ -132,12 +132,15 @@ quick: $(TEST_READY) $(VENDORED)
 	@$(PY) -m pytest -n 2 --dist loadscope --few 2 -m "not browser and not slow" \
 		$(addprefix --ignore tests/,browser optim/test_torch_matrix.py optim/test_distributed.py package/test_doctests.py)
 
-# The book is built from its committed outputs, and nbval proves, beside that, that the code gives these outputs: nothing
-# is computed twice. The longest notebooks come first, so that both cores are busy to the end. (With a third worker on two
-# cores it took no less.)
+# The pages that tests look at are those of `make book`, if they are of what lies here. Else they are built from the
+# committed outputs, and nbval proves, beside that, that the code gives these: nothing is computed twice.
+HTML = $(shell $(MAKE) --question $(BUILT) >/dev/null 2>&1 && echo _build/html || echo _build/committed/_build/html)
+
+# The longest notebooks come first, so that both cores are busy to the end. (With a third worker on two cores it took no
+# less.)
 test: $(TEST_READY) $(VENDORED)
-	@$(MAKE) --no-print-directory --keep-going -j 3 lint committed outputs
-	@LOSSNAV_HTML=_build/committed/_build/html $(PY) -m pytest -n 2 --dist loadscope --no-loadscope-reorder --durations 5
+	@$(MAKE) --no-print-directory --keep-going -j 3 lint $(if $(findstring committed,$(HTML)),committed) outputs
+	@LOSSNAV_HTML=$(HTML) $(PY) -m pytest -n 2 --dist loadscope --no-loadscope-reorder --durations 5
 	@echo "test: passed, $(TOOK)"
 	@$(PY) book/_tools/chrome.py --if-missing
 

@@ -400,7 +400,7 @@ def test_i16_a_few_places_on_a_loss_that_flattens_out_are_read():
 
 
 def test_i16_places_that_tell_no_gain_by_their_bends_are_read_where_a_loss_flattens_out():
-    """Three of 350 records of five or six places were far from all that was begun from: paces were those of a bowl."""
+    """Three records of five or six places were far from all that was begun from: paces were those of a bowl."""
     t, record = [0.0, 0.062, 0.094, 0.655, 0.944], np.array([[3.515], [3.337], [3.348], [2.194], [1.663]])
     path = ln.solve(ln.Objective(gamma=0.218), HILL, [3.44])(np.array(t))
     fit = ln.infer(record, HILL, times=t, noise=0.156).fit
