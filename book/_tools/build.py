@@ -3,8 +3,8 @@
     python book/_tools/build.py              executes the notebooks          -> _build/html
     python book/_tools/build.py --committed  shows their committed outputs   -> _build/committed/_build/html
 
-The first is what readers get. The second belongs to `make test`, where nbval proves that the committed outputs are
-what the code gives: nothing needs to be computed twice.
+The first is what readers get, and what `make test` looks at if it is there. Else the second serves, where nbval proves
+that the committed outputs are what the code gives: nothing needs to be computed twice.
 """
 
 from __future__ import annotations
