@@ -268,6 +268,12 @@ def frozen(*arrays: Array) -> None:
         held.setflags(write=False)
 
 
+def at_least_one(name: str, points: Array) -> None:
+    """Raise unless there is a point among some, shape (N, D)."""
+    if not points.size:
+        raise ValueError(f"{name} has shape {points.shape}, but it must hold at least one point")
+
+
 def points(name: str, value: Any, dim: int | None = None) -> Array:
     """Return points of shape (..., D) as float64, which may hold NaN and inf; ``dim`` None takes any D >= 1."""
     result = reals(name, value)

@@ -57,6 +57,7 @@ class Price(abc.ABC):
         smooth: whether φ is differentiable, so that there are Euler–Lagrange equations.
         moves: whether the optimum has a velocity, and does not jump.
         hypothesis: of which losses its rule is the optimum of a plan, in words.
+        eta: η of a term |v|²/2η; None where there is none.
         cap: what each coordinate's speed may be at most, where the free rule, so clipped, is the optimum; None where it
             is not.
         bare: whether there is a limit and nothing else.
@@ -68,6 +69,7 @@ class Price(abc.ABC):
     smooth: ClassVar[bool] = False
     moves: ClassVar[bool] = True
     hypothesis: ClassVar[str] = "any; as γ → ∞"
+    eta: Any = None
     cap: Any = None
     bare: bool = False
     lengths: ClassVar[Mapping[str, float]]

@@ -129,8 +129,7 @@ def collocate(
         total += final_charge(objective, float(loss.value(stop)))
     else:
         total += math.exp(-objective.gamma * span) * end.cost_to_go(stop)
-        scale = objective.k * (1 + abs(float(loss.value(theta0))) + loss.summed(place))
-        total, excess = end.total(objective, total, level, span, scale)
+        total, excess = end.total(objective, loss, theta0, total, level, span)
         growth, asymptote = end.ending(theta0)
     return Trajectory(
         objective, loss, solution.x, total, excess, asymptote, Collocation.name,

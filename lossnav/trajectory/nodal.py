@@ -190,11 +190,7 @@ def account(problem: Transcription, cost_to_go: float, path: Array) -> tuple[flo
     if end is None:
         level = resting_action(objective.k * problem.level, objective.gamma, 1.0, problem.horizon)
         return cost_to_go + level + final_charge(objective, problem.level), math.nan, path[-1].copy()
-    scale = 0.0
-    if objective.gamma == 0:  # only there it matters what is rounding
-        final, dim = problem.loss.at(math.inf), problem.loss.dim
-        scale = objective.k * (1 + abs(float(problem.loss.value(path[0][:dim]))) + final.summed(end.fixed[:dim]))
-    return *end.total(objective, cost_to_go, problem.level, problem.horizon, scale), end.fixed
+    return *end.total(objective, problem.loss, path[0], cost_to_go, problem.level, problem.horizon), end.fixed
 
 
 def _outcome(problem: Transcription, fine: newton.Minimum, change: float, rtol: float) -> tuple[Status, str]:

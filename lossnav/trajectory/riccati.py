@@ -104,12 +104,11 @@ class LocalValue:
         return float(np.max(rates, initial=-math.inf, where=rates < 0)), self.fixed
 
     def total(
-        self, objective: Objective, cost_to_go: float, level: float, span: float, scale: float
+        self, objective: Objective, loss: Loss, start: Array, cost_to_go: float, level: float, span: float
     ) -> tuple[float, float]:
         """Return J, and its excess over resting or NaN, of a path that the law continues after ``span``.
 
-        ``cost_to_go`` is what it costs up to then with L − ``level`` for the loss, and what V adds after it;
-        ``scale`` is the size of what is summed, to tell zero from rounding.
+        ``cost_to_go`` is what it costs up to then with L − ``level`` for the loss, and what V adds after it.
         """
         gamma = objective.gamma
         if not np.all(np.isfinite(self.fixed)):
@@ -117,8 +116,11 @@ class LocalValue:
             return cost_to_go + resting_action(objective.k * level, gamma, 1.0, span) + beyond, math.nan
         driftless = objective.drift is None
         slip = 0.0 if driftless else float(objective.kinetic(self.fixed, np.zeros_like(self.fixed)))
-        excess = cost_to_go - resting_action(slip, gamma, 1.0, span)
-        return excess + resting_action(self.rest, gamma, scale + abs(excess)), excess
+        excess, size = cost_to_go - resting_action(slip, gamma, 1.0, span), 0.0
+        if gamma == 0:  # only there it matters what is rounding, of what is summed or of a loss of order one
+            heights = abs(float(loss.value(start[: loss.dim]))) + loss.at(math.inf).summed(self.fixed[: loss.dim])
+            size = objective.k * (1 + heights) + abs(excess)
+        return excess + resting_action(self.rest, gamma, size), excess
 
     def pace(self, start: Array, t: Array) -> Array:
         """Return how fast it leads there, shape (T, D)."""

@@ -241,13 +241,14 @@ def effective_loss(objective: Objective, loss: Loss, decomposition: Decompositio
         raise ValueError("objective.metric is set, but Eq. 132 holds for the identity only")
     if math.isfinite(objective.horizon):
         raise ValueError(f"objective.horizon = {objective.horizon:g}, but Eq. 132 holds for an endless plan only")
-    parts = drift, loss, decomposition, objective.gamma, 1 / (objective.eta * objective.k)
+    gamma, share = objective.gamma, 1 / (objective.eta * objective.k)
+    parts = drift, loss, decomposition, gamma, share
     value, gradient = partial(_effective_value, *parts), partial(_effective_gradient, *parts)
     if decomposition.box is None and isinstance(loss, Quadratic):
         origin = np.zeros(loss.dim)
         jacobian = np.array(drift.jacobian(origin))
-        drift_hessian = jacobian.T @ jacobian - objective.gamma * (jacobian + jacobian.T) / 2
-        hessian = loss.hessian(origin) + drift_hessian / (objective.eta * objective.k)
+        drift_hessian = jacobian.T @ jacobian - gamma * (jacobian + jacobian.T) / 2
+        hessian = loss.hessian(origin) + share * drift_hessian
         return Quadratic(hessian, gradient=gradient(origin), offset=float(value(origin)))
     return Function(value, gradient, dim=loss.dim)
 

@@ -89,8 +89,9 @@ def non_gradient_fraction(
         parts = decompose(field, box, rtol=rtol)
         return Fraction(parts.fraction, parts.fraction_error, "projection")
     places = np.atleast_2d(_checks.array("points", points))
-    if places.ndim != 2 or not places.size:
-        raise ValueError(f"points has shape {places.shape}, but it must have shape (N, D), and hold at least one point")
+    if places.ndim != 2:
+        raise ValueError(f"points has shape {places.shape}, but it must have shape (N, D)")
+    _checks.at_least_one("points", places)
     if recorded:
         return _record(field, places)
     check_field(field, "points", places.shape[1])

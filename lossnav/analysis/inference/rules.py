@@ -192,7 +192,8 @@ def _averaged(
     least, unit = math.inf, 2.0 ** round(math.log2(np.sqrt(np.mean(g**2))))  # whose powers take no digit away
     g = g / unit
     # A single entry has any step at some rate, and few have it with a decay.
-    for each in (True,) * (g.shape[1] > 3) if decayed else (False, True)[: g.shape[1]]:
+    shared, scheduled = [False] * (not decayed), [True] * (g.shape[1] > (3 if decayed else 1))
+    for each in shared + scheduled:
         takes = decayed or not each
         # On some entries from several starts, with and without bias corrections; the best goes on on all of them.
         searches: list[tuple[float, Array, bool]] = []

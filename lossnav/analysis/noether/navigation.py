@@ -112,8 +112,7 @@ def defects(objective: Objective, loss: Loss, field: Drift, theta: ArrayLike) ->
     check_problem(objective, loss)
     _check_field(field, loss.dim)
     points = _checks.array("theta", np.atleast_2d(_checks.array("theta", theta)), shape=(None, loss.dim))
-    if not points.size:
-        raise ValueError(f"theta has shape {points.shape}, but it must hold at least one point")
+    _checks.at_least_one("theta", points)
     return {
         "loss": float(np.max(np.abs(_climb(loss, field, points)))),
         "metric": float(np.max(np.abs(_lie(objective, field, points)))),

@@ -87,8 +87,7 @@ def _of_points(law: Any, at: ArrayLike, loss: Any, metric: Any, gamma: float | N
             "at is given, and so drift and dt have to be None: of other laws than linear ones no more is known"
         )
     places = _checks.array("at", at, shape=(None, None))
-    if not places.size:
-        raise ValueError(f"at has shape {places.shape}, but it must hold at least one point")
+    _checks.at_least_one("at", places)
     if not isinstance(law, drifts.Drift):
         field, unit = _checks.function("law", law), float(np.abs(places).max()) or 1.0
         scaled = drifts.Function(lambda theta: np.divide(field(theta * unit), unit))  # differences know no other than 1

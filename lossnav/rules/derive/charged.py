@@ -49,10 +49,10 @@ def free(objective: Objective, form: str | None) -> tuple[Objective, float]:
         why = "objective.metric is set" if price.moves else "the optimum jumps"
         raise ValueError(f"objective.price = {price!r}, but it must be another for a rule: {why}")
     if price.order == 1:
-        eta: Any = getattr(price, "eta", None)
-        if np.ndim(eta):  # one for each coordinate is a metric
-            return replace(objective, price=None, eta=1.0, metric=np.diag(1 / np.asarray(eta))), 0.0
-        return replace(objective, price=None, eta=eta if eta is not None and math.isfinite(eta) else 1.0), 0.0
+        if np.ndim(price.eta):  # one for each coordinate is a metric
+            return replace(objective, price=None, eta=1.0, metric=np.diag(1 / np.asarray(price.eta))), 0.0
+        eta = price.eta if price.eta is not None and math.isfinite(price.eta) else 1.0
+        return replace(objective, price=None, eta=eta), 0.0
     if form is None:
         return objective, 0.0
     if price.speed == 0:
