@@ -17,8 +17,8 @@ from lossnav.trajectory.case import Case
 from lossnav.trajectory.itineraries import Stretch
 from lossnav.trajectory.mesh import Split, double, first_steps, most_steps
 from lossnav.trajectory.nodal import account, nodes_of, trajectory_of
-from lossnav.trajectory.refinement import Settings, refine
-from lossnav.trajectory.result import Trajectory
+from lossnav.trajectory.refinement import Settings, lowered, refine
+from lossnav.trajectory.result import Trajectory, compared
 from lossnav.trajectory.riccati import LocalValue
 from lossnav.trajectory.stationary import Rests
 from lossnav.trajectory.status import Status
@@ -29,7 +29,6 @@ _PLANES, _ASIDE = 2, (0.35, 0.8)  # where to go round an obstacle: in how many p
 _FEW, _ITERATIONS, _SAME = 32, 8, 1e-4  # steps and iterations of a first look at other ways; by what it must gain
 _LONGER = 8  # times the time after which nothing else leads anywhere
 _FOLLOWED = 40  # rests to which paths are looked for at least; to others only where they may cost less
-_FULL, _ROUGH = 4, 1e-4  # so many candidates are solved to the end; others, if clearly dearer, to this accuracy
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,8 +43,7 @@ class _Probe:
     @property
     def action(self) -> float:
         """J, to the accuracy of the grid; where that is infinite, its excess over resting."""
-        action, excess, _ = account(self.problem, self.minimum.action, self.minimum.path)
-        return action if math.isfinite(action) else excess
+        return compared(*account(self.problem, self.minimum.action, self.minimum.path)[:2])
 
     def trajectory(self) -> Trajectory:
         """Return it as it is: what was found is not refined."""
@@ -152,15 +150,17 @@ class ToRests:
             else:
                 probes.append(probe)
         probes.sort(key=lambda probe: probe.action)
+        best = math.inf
         for rank, probe in enumerate(probes):
             if budget.spent():
                 yield probe.trajectory()
                 return
             budget.stage(f"path {rank + 1} of {len(probes)} to full accuracy")
-            dear = rank >= _FULL and probe.action > probes[0].action + 0.05 * abs(probes[0].action)
-            rough = replace(self.settings, rtol=max(self.settings.rtol, _ROUGH)) if dear else self.settings
-            path = replace(refine(probe.problem, probe.minimum, rough), unseen=rests.unseen)
-            yield path if self.cut is not None or budget.spent() else self._still_arriving(path, probe.problem.horizon)
+            path = replace(refine(probe.problem, probe.minimum, self.settings, best), unseen=rests.unseen)
+            if self.cut is None and not budget.spent():
+                path = self._still_arriving(path, probe.problem.horizon)
+            best = lowered(best, path)
+            yield path
 
     def _still_arriving(self, path: Trajectory, span: float) -> Trajectory:
         """Return the path, as no extremal if on a finer grid Newton's method has left for another place of rest.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -16,7 +17,7 @@ from lossnav.trajectory import approach, itineraries, newton
 from lossnav.trajectory.case import Case
 from lossnav.trajectory.mesh import first_steps
 from lossnav.trajectory.priced import transcription
-from lossnav.trajectory.refinement import Settings, refine
+from lossnav.trajectory.refinement import Settings, lowered, refine
 from lossnav.trajectory.result import Trajectory
 from lossnav.trajectory.transcription import Transcription
 
@@ -65,9 +66,12 @@ def from_starts(
         starts.append(theta0 + u * (endpoint - theta0))
     minima = newton.unlike(newton.minimise_all(problem, np.array(starts)))
     minima = [m for m in minima if m.converged or not graded] or minima  # others may have left the metric's domain
+    best = math.inf
     for i in np.argsort([minimum.action for minimum in minima]):  # the cheapest first, for a budget may end
         settled, minimum = approach.settle(problem, minima[i]) if graded else (problem, minima[i])
-        yield refine(settled, minimum, settings)
+        extremal = refine(settled, minimum, settings, best)
+        best = lowered(best, extremal)
+        yield extremal
 
 
 def carried(problem: Transcription, theta0: Array) -> list[Array]:

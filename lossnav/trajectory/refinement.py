@@ -12,9 +12,12 @@ from lossnav._checks import Array
 from lossnav.problem.functions import budget
 from lossnav.trajectory import approach, newton
 from lossnav.trajectory.mesh import double, most_steps
-from lossnav.trajectory.nodal import Nodes, curve, nodes_of, trajectory_of
-from lossnav.trajectory.result import Trajectory
+from lossnav.trajectory.nodal import Nodes, account, curve, nodes_of, trajectory_of
+from lossnav.trajectory.result import Trajectory, compared
 from lossnav.trajectory.transcription import Transcription
+
+_ROUGH = 1e-4  # how well J of what is not the best is known, as a share of it
+_CLEARLY = 10  # times what is left of an error: on paths with a corner it shrinks unevenly
 
 
 @dataclass(frozen=True)
@@ -33,10 +36,19 @@ def _every_second(nodes: Nodes) -> Nodes:
     return replace(nodes.map(lambda part: part[::2]), times=nodes.times[::2])
 
 
-def refine(problem: Transcription, minimum: newton.Minimum, settings: Settings) -> Trajectory:
-    """Make a Trajectory of a coarse solution: on the grid that is asked for, or doubled until it stands still."""
+def lowered(best: float, path: Trajectory) -> float:
+    """Return the least J of the minima so far, with a path more."""
+    optimal = path.converged and path.is_minimum is not False
+    return min(best, compared(path.action, path.excess)) if optimal else best
+
+
+def refine(problem: Transcription, minimum: newton.Minimum, settings: Settings, best: float = math.inf) -> Trajectory:
+    """Make a Trajectory of a coarse solution: on the grid that is asked for, or doubled until it stands still.
+
+    What clearly costs more than ``best``, the least J of others, is doubled until its J is known to ``_ROUGH`` only.
+    """
     if settings.steps is None:
-        return _romberg(problem, minimum, settings)
+        return _romberg(problem, minimum, settings, best)
     while settings.steps != problem.steps and not budget.spent():
         steps = settings.steps if settings.steps <= 16 * problem.steps else 8 * problem.steps
         finer = replace(problem, steps=steps)
@@ -61,7 +73,7 @@ def _size(problem: Transcription, nodes: Nodes) -> float:
     return max(abs(nodes.action), abs(problem.objective.k * problem.level), 1e-12)
 
 
-def _romberg(problem: Transcription, minimum: newton.Minimum, settings: Settings) -> Trajectory:
+def _romberg(problem: Transcription, minimum: newton.Minimum, settings: Settings, best: float) -> Trajectory:
     """Double the grid until Romberg's extrapolation stands still.
 
     The scheme's error is a series in Δt². Two grids remove its first term; what a third then changes, divided by 15, is
@@ -110,6 +122,9 @@ def _romberg(problem: Transcription, minimum: newton.Minimum, settings: Settings
             limit = fine
         if change <= rtol or lost or rounding or finer.steps >= most_steps(dim) or budget.spent():
             return trajectory_of(finer, next_minimum, limit, change, rtol, error)
+        cost = compared(*account(finer, limit.action + finer.bias(next_minimum.path), limit.path)[:2])
+        if error <= _ROUGH * _size(problem, limit) and cost - _CLEARLY * error > best:
+            return trajectory_of(finer, next_minimum, limit, error=error)
         before, older, size, last = coarse, limit, shift, change
         problem, minimum, coarse, good = finer, next_minimum, fine, next_minimum.converged
 

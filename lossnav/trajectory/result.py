@@ -50,7 +50,8 @@ class Trajectory(Shown):
         error: estimated error of ``action``.
         unseen: how complete the search for places to rest was: the estimated share of further searches that would find
             one which this has not (Good and Turing); 0 where a formula has all of them, or none is looked for.
-        candidates: all extremals that were compared, best first; a lone solution is its own candidate.
+        candidates: all extremals that were compared, best first, of those that clearly cost more J to 1e-4 or better
+            (see their ``error``); a lone solution is its own candidate.
     """
 
     _drawing: ClassVar[str] = "path"
@@ -172,6 +173,11 @@ def plot_times(slowest: float, end: float, count: int = 201) -> Array:
 def final_charge(objective: Objective, height: float) -> float:
     """Return e^{−γT}·c·L(θ_T), what a deadline charges for the loss ``height`` there; 0 without a deadline."""
     return objective.charge * math.exp(-objective.gamma * objective.horizon) * height if objective.charge else 0.0
+
+
+def compared(action: float, excess: float) -> float:
+    """Return what extremals are compared by: J, or where that is infinite its excess over resting."""
+    return action if math.isfinite(action) else excess
 
 
 def resting_action(rest: float, gamma: float, scale: float, horizon: float = math.inf) -> float:

@@ -63,8 +63,8 @@ def solve(
         steps: number of intervals of the finest grid ("action"), at most 2²⁰ and such that its Hessian takes no more
             than 2 GB; a half and a quarter of them say ``error`` (NaN if there is none), and must come nearer to each
             other, or be within ``rtol``. None refines until ``rtol`` is met.
-        rtol: relative accuracy of J and path that Newton's method aims at. Of more than four candidates, those that
-            cost at least a twentieth more than the best are solved to 1e-4 only; their ``error`` says so.
+        rtol: relative accuracy of J and path that Newton's method aims at. Of candidates that clearly cost more
+            than the best J is solved to 1e-4 only; their ``error`` says so.
         max_seconds: wall time after which the search ends, not converged, with the best path so far; None: no limit.
         max_calls: the same for calls of the functions that a ``losses.Function`` was given (``loss.calls`` counts
             them); formulas make none.

@@ -153,6 +153,21 @@ def test_far_out_digits_that_are_lost_to_the_order_of_a_sum_are_no_disagreement(
     assert drift._on(3)[0].layout == batched.SINGLE
 
 
+def test_near_its_minimum_a_difference_of_ones_has_few_digits_and_that_is_no_disagreement():
+    """1 − v·a of 10⁻⁸ is known to 10⁻¹⁶, whatever the order of the sum."""
+    way = np.array([0.3, 0.8, 0.52]) / np.linalg.norm([0.3, 0.8, 0.52])
+
+    def value(x):
+        across = np.sin(x[..., 0])
+        return 1 - np.stack([across * np.cos(x[..., 1]), across * np.sin(x[..., 1]), np.cos(x[..., 0])], axis=-1) @ way
+
+    loss, lowest = ln.losses.Function(value, dim=2), [np.arccos(way[2]), np.arctan2(way[1], way[0])]
+    loss.value(BATCH[:5, :2])
+    for size in np.geomspace(1e-6, 1e-3, 100):
+        loss.value(lowest + size * BATCH[:, :2])
+    assert loss.batches == {"value": batched.ROWS}
+
+
 def test_one_that_fails_on_a_later_batch_is_called_point_by_point():
     loss = ln.losses.Function(lambda x: x[0] ** 2 if np.size(x[0]) < 30 else [][1], dim=1)
     assert np.allclose(loss.value(np.ones((20, 1))), 1) and loss.batches == {"value": batched.COLUMNS}

@@ -96,6 +96,24 @@ def test_a_great_circle_is_shortest_up_to_the_antipode(turn, shortest):
     assert path.action == pytest.approx(min(turn, 2 * math.pi - turn) ** 2 / 2, rel=1e-6) and path.is_minimum
 
 
+@pytest.mark.parametrize("turn", [[0.0, 0.0, 0.0], [0.7, 0.0, 0.0]])
+def test_paths_over_a_pole_are_dearer_and_not_followed_to_the_last_digit(turn):
+    """The sphere in angles: wherever the poles lie, the best is a great circle; one with a corner took minutes."""
+    goal, start = scipy.spatial.transform.Rotation.from_rotvec(turn).apply([[0.28, 0.8, 0.53], [0.06, -0.8, -0.59]])
+    goal, start = goal / np.linalg.norm(goal), start / np.linalg.norm(start)
+
+    def value(x):
+        across, along = np.sin(x[..., 0]), np.cos(x[..., 0])
+        return 1 - goal[0] * across * np.cos(x[..., 1]) - goal[1] * across * np.sin(x[..., 1]) - goal[2] * along
+
+    flat = ln.Objective(gamma=0.5, horizon=3.0)
+    circle = ln.solve(flat, lambda x: 1 - np.cos(x[..., 0]), [np.arccos(goal @ start)])
+    sphere = replace(flat, metric=lambda x: np.diag([1, np.sin(x[0]) ** 2]))
+    path = ln.solve(sphere, value, [np.arccos(start[2]), np.arctan2(start[1], start[0])])
+    assert path.action == pytest.approx(circle.action, rel=1e-8)
+    assert path.error < 1e-8 and all(1e-6 < other.error < 1e-3 for other in path.candidates[1:])
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("price", "metric"), [([1.0, 1.0], half_plane), ([1.0, 2.0], fisher)])
 def test_free_end_against_the_minimised_sum(price, metric):

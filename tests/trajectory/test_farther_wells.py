@@ -139,9 +139,9 @@ def test_with_a_deadline_the_cheapest_path_is_refined_first(monkeypatch):
     wells = sum((x**2 - 1) ** 2 / 4 + (i + 1) * x / 20 for i, x in enumerate(sympy.symbols("x:3")))
     refine, costs = deadline.refine, []
 
-    def noted(problem, minimum, settings):
+    def noted(problem, minimum, settings, best):
         costs.append(minimum.action)
-        return refine(problem, minimum, settings)
+        return refine(problem, minimum, settings, best)
 
     monkeypatch.setattr(deadline, "refine", noted)
     ln.solve(ln.Objective(horizon=6.0), loss_of(wells), [0.3, -0.2, 0.25])
