@@ -176,8 +176,8 @@ def put_on(page: Page, scheme: Scheme) -> None:
         page.wait_until(on)
 
 
-def violations(page: Page, colours: bool) -> dict[str, Any]:
-    """What axe finds in a page from a file in the light theme, and of colours, if they are asked for, in both.
+def violations(page: Page) -> dict[str, Any]:
+    """What axe finds in a page from a file in the light theme, and of colours in both.
 
     The page is spoilt: formulas become words, and what looks the same is said once.
     """
@@ -187,8 +187,6 @@ def violations(page: Page, colours: bool) -> dict[str, Any]:
     put_on(page, "light")
     slow = {"color-contrast": {"enabled": False}, "link-in-text-block": {"enabled": False}}  # PLAIN asks for the second
     findings = {"light": _asked(page, rules=slow), "dark": []}
-    if not colours:
-        return findings
     page.evaluate(f"(() => {{ window.looks = {LOOKS}; looks.note(); }})()")
     put_on(page, "dark")
     page.evaluate("looks.note()")
