@@ -93,7 +93,7 @@ def _wildness(objective: Objective, loss: Loss, theta0: Array) -> tuple[float, f
     apart = np.max(np.linalg.eigvals(np.linalg.solve(metric, lowered + turned) / 2).real)
     turn = np.max(np.linalg.norm(np.linalg.solve(metric, lowered - turned) / 2, axis=(1, 2)))
     rounding = 1e-7 * np.max(np.linalg.norm(np.linalg.solve(metric, lowered), axis=(1, 2)))
-    return (float(turn) / math.sqrt(2) if turn > rounding else 0.0), max(float(apart), 0.0)
+    return (float(turn) / math.sqrt(2) if turn > rounding else 0.0), (float(apart) if apart > rounding else 0.0)
 
 
 def _loop_rate(objective: Objective, loss: Loss, path: Trajectory) -> float:
@@ -195,13 +195,16 @@ def _held(case: Case, path: Trajectory) -> Trajectory:
 def _carried(objective: Objective, loss: Loss, theta0: Array) -> float:
     """Return what it costs to go with a drift for ever: J for γ > 0, else per unit of time.
 
-    Infinity where the loss does not settle on the way, so that nothing is known of the rest of time; and where the
-    drift draws nothing apart.
+    Infinity where the loss does not settle on the way, so that nothing is known of the rest of time, or turns too often
+    for that to be seen; and where the drift draws nothing apart.
     """
-    drift, gamma, apart = objective.drift, objective.gamma, _wildness(objective, loss, theta0)[1]
+    drift, gamma = objective.drift, objective.gamma
+    turn, apart = _wildness(objective, loss, theta0)
     if drift is None or apart == 0.0:
         return math.inf
     times = np.linspace(0, min(FADED / gamma if gamma > 0 else math.inf, 60 / apart), 4001)
+    if turn * times[1] > math.pi:
+        return math.inf
     with np.errstate(all="ignore"):
         run = scipy.integrate.solve_ivp(
             lambda _, x: drift(x), times[[0, -1]], theta0, "LSODA", times, rtol=1e-8, atol=1e-10

@@ -177,3 +177,11 @@ def test_a_path_that_a_strong_discount_forgets_is_not_followed_to_the_end_of_tim
     other = ln.solve(replace(objective, horizon=4.0), bowl, [-1.7, 0.8], method="bvp")
     assert path.action == pytest.approx(other.action, rel=1e-7)
     np.testing.assert_allclose(path([0.1, 0.5]), other([0.1, 0.5]), atol=1e-6)
+
+
+def test_a_jacobian_by_differences_is_not_followed_for_ever():
+    """Its rounding drew apart by 1e-10 per unit of time, and the drift was followed until 60 e-folds of that."""
+    swirl = ln.drifts.Function(lambda x: [-0.3 * x[1], 0.3 * x[0] - 0.1 * x[1] ** 3], dim=2)
+    loss = ln.losses.Function(lambda x: (x[0] ** 2 - 1) ** 2 / 4 + x[1] ** 2 / 2 + 0.3 * x[0], dim=2)
+    path = ln.solve(ln.Objective(drift=swirl), loss, [1.3, 0.8], max_seconds=20)
+    assert path.converged and path.is_minimum
