@@ -49,9 +49,9 @@ class Task(Loss):
     def at(self, t: ArrayLike) -> Loss:
         """Return the landscape at times t >= 0: one, or of shape (...), which goes with the leading axes of θ."""
 
-    @abc.abstractmethod
     def rescaled(self, time: float, change: Callable[[Loss], Loss]) -> Task:
         """Return the task whose loss at t is ``change`` of this one's at time·t."""
+        return _Rescaled(self, _checks.positive("time", time), _checks.function("change", change))
 
     @property
     def settled(self) -> float:
@@ -71,6 +71,19 @@ class Task(Loss):
     def hessian(self, theta: ArrayLike) -> Array:
         """Return ∇²L(θ, 0), shape (..., D, D)."""
         return self.at(0.0).hessian(theta)
+
+
+class _Rescaled(Task):
+    """A task with another unit of time, and another loss."""
+
+    def __init__(self, task: Task, time: float, change: Callable[[Loss], Loss]):
+        self.dim, self.positive = task.dim, task.positive
+        self.switches = tuple(switch / time for switch in task.switches)
+        self.final = None if task.final is None else change(task.final)
+        self._task, self._time, self._change = task, time, change
+
+    def at(self, t: ArrayLike) -> Loss:
+        return self._change(self._task.at(self._time * check_times(t)))
 
 
 class Phases(Task):
@@ -199,24 +212,6 @@ class Driven(Task):
             return self.final
         now = _Still(self, np.minimum(times, self.settled))
         return _Mixed((now, self.final), late.astype(np.intp)) if np.any(late) else now
-
-    def rescaled(self, time: float, change: Callable[[Loss], Loss]) -> Driven:
-        time, change = _checks.positive("time", time), _checks.function("change", change)
-
-        def then(t: Array) -> Loss:
-            return change(_Still(self, t * time))
-
-        jumps = [switch / time for switch in self.switches if self.final is None or switch < self.settled]
-        return Driven(
-            lambda theta, t: then(t).value(theta),
-            lambda theta, t: then(t).gradient(theta),
-            lambda theta, t: then(t).hessian(theta),
-            dim=self.dim,
-            switches=jumps,
-            final=None if self.final is None else change(self.final),
-            settled=None if self.final is None else self.settled / time,
-            positive=self.positive,
-        )
 
     def __repr__(self) -> str:
         end = "" if self.final is None else f", final={self.final!r}, settled={self.settled:g}"

@@ -516,7 +516,7 @@ EXEMPT = {
     **dict.fromkeys((
         "metrics.Metric.norm_squared", "metrics.Metric.second_derivative", "metrics.Metric.__call__", "losses.Loss.at",
         "uncertainty.Potential.at", "belief.Believed.at",
-        *(f"task.Task.{name}" for name in ("value", "gradient", "hessian")),
+        *(f"task.Task.{name}" for name in ("value", "gradient", "hessian", "rescaled")),
     ), "walked at those that inherit it"),
     **dict.fromkeys((
         f"assume.{name}.{ask}" for name in ln.assume.__all__

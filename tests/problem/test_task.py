@@ -89,3 +89,26 @@ def test_calls_of_a_users_functions_are_counted_once():
     task.at(0.5).value(np.zeros(2))
     assert task.calls == plain.calls > 0
     assert Phases([(0.0, plain), (1.0, BOWL)]).calls == (None if BOWL.calls is None else plain.calls + BOWL.calls)
+
+
+def test_a_users_task_needs_its_landscapes_only():
+    """The same as a ``Driven``, in units far from one, where the task is asked in others."""
+
+    class Swing(ln.task.Task):
+        dim = 2
+        switches, final = (2.0,), BOWL
+
+        def at(self, t):
+            late = np.asarray(t) >= 2.0
+            return BOWL if np.all(late) else Driven(height, slope, dim=2, final=BOWL, settled=2.0).at(t)
+
+    def height(x, t):
+        return ((x[..., 0] - np.sin(t)) ** 2 + x[..., 1] ** 2) / 2
+
+    def slope(x, t):
+        return np.stack([x[..., 0] - np.sin(t), x[..., 1]], axis=-1)
+
+    objective = ln.Objective(eta=1e4, gamma=0.3)
+    mine = ln.solve(objective, Swing(), [1.3, 0.8])
+    other = ln.solve(objective, Driven(height, slope, dim=2, final=BOWL, settled=2.0), [1.3, 0.8])
+    assert mine.method == "timed" and mine.action == pytest.approx(other.action, rel=1e-9)
