@@ -196,3 +196,12 @@ def test_what_is_no_instance_is_refused_with_what_may_be_one(curvature):
 def test_it_is_believed_of_the_curvature_and_not_of_the_price():
     with pytest.raises(ValueError, match="metric"):
         ln.derive(OBJECTIVE, metric=Spread(), dt=0.1)
+
+
+def test_a_metric_below_zero_has_no_plan():
+    """It was taken as a price of nothing: steps of 1e300."""
+    mine = own(price=lambda p: -1.0 - p)
+    with pytest.raises(ln.NoMinimiser, match="metric G = -"):
+        mine(GRADIENTS[0], mine.init(np.ones(4)), np.ones(4))
+    with pytest.raises(ValueError, match="no step is generated"):
+        _ = own(price=lambda p: 0 * p).source

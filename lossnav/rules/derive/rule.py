@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lossnav import _checks
-from lossnav._checks import Array
+from lossnav._checks import Array, NoMinimiser
 from lossnav._shown import Shown, call
 from lossnav.problem.drifts import Linear
 from lossnav.problem.objective import Objective
@@ -383,7 +383,7 @@ class LearningRule(Shown):
             decay = self._each(-objective.drift.matrix(1 if objective.drift.dim is None else objective.drift.dim))
         metric = np.array(1.0)
         if metric_variance is not None and self.metric is not None:
-            metric = np.maximum(self.metric.price(metric_variance), np.finfo(float).tiny)
+            metric = self._ruler(metric_variance)
         elif objective.metric is not None:
             metric = self._each(objective.metric_matrix(objective.dim or self._dim or 1))
         diagonal = np.diagonal(fading) if fading.ndim == 2 else fading
@@ -392,6 +392,14 @@ class LearningRule(Shown):
     def _each(self, matrix: Array) -> Array:
         diagonal = np.diagonal(matrix)
         return diagonal[0] if self.matrices is not None or len(diagonal) == 1 else diagonal
+
+    def _ruler(self, variance: Any) -> Array:
+        """Return the believed G of each coordinate, which is > 0 where a gradient was seen."""
+        metric: Any = self.metric
+        price = np.asarray(metric.price(variance), dtype=float)
+        if np.any(price < 0):
+            raise NoMinimiser(f"no minimiser: a metric G = {np.min(price):.6g} is believed, but it must be >= 0")
+        return np.maximum(price, np.finfo(float).tiny)
 
     def _curvature(self, variance: Any) -> Array:
         """Return h of each coordinate, for V."""
@@ -439,7 +447,7 @@ class LearningRule(Shown):
         """Return G, H, J and 𝐀 at θ."""
         dim, objective, fading = len(theta), self.objective, self.belief.fading
         if metric_variance is not None and self.metric is not None:
-            metric = np.diag(np.maximum(self.metric.price(metric_variance), np.finfo(float).tiny))
+            metric = np.diag(np.broadcast_to(self._ruler(metric_variance), dim))
         else:
             metric = objective.metric_matrix(dim)
         known = getattr(self.curvature, "hessian", None)

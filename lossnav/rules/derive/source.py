@@ -105,7 +105,7 @@ def written(rule: LearningRule) -> Written:
             decay_of(rule), float(rule.belief.fading), rule.exact, dt=rule.dt,
             price=None if rule.averaging else rule.price, averaging=rule.averaging,
         ))  # fmt: skip
-    except (TypeError, AttributeError) as error:
+    except (TypeError, AttributeError, ZeroDivisionError) as error:
         raise ValueError(
             f"an assumption has an operation of which no step is generated ({error}), but it must be one of +, -, *, "
             "/, **, abs, ln.assume.root and the methods of Look; rule(gradient, state, theta) on arrays takes others"
