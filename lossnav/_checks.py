@@ -348,6 +348,31 @@ def symmetric(name: str, value: ArrayLike, *, dim: int | None = None, definite: 
     return matrix
 
 
+def shaped(kind: type[Any], **axes: int) -> None:
+    """Let methods of a class that is not of this package raise ``ValueError`` where they return another shape.
+
+    Args:
+        kind: the class.
+        axes: for each name of a method, which is called with points of shape (..., D), how many axes of length D its
+            result has in the place of their last.
+    """
+    if kind.__module__.partition(".")[0] != __name__.partition(".")[0]:
+        for name in axes.keys() & vars(kind).keys():
+            setattr(kind, name, _shaped(f"{kind.__name__}.{name}", vars(kind)[name], axes[name]))
+
+
+def _shaped(name: str, method: Callable[..., Any], axes: int) -> Callable[..., Any]:
+    @functools.wraps(method)
+    def checked(self: Any, *points: Any, **named: Any) -> Any:
+        result, place = reals(name, method(self, *points, **named)), np.shape([*points, *named.values()][0])
+        wanted = (*place[:-1], *place[-1:] * axes)
+        if result.shape != wanted:
+            raise ValueError(f"{name} returns shape {result.shape} at points of shape {place}, but it must be {wanted}")
+        return result if wanted else float(result)
+
+    return checked
+
+
 # ----------------------------------------------------------------------------------------------------------- objects
 
 

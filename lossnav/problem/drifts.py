@@ -24,7 +24,11 @@ def __dir__() -> list[str]:
 class Drift(abc.ABC):
     """A drift field: calling it gives f(θ); all methods accept leading batch axes."""
 
-    dim: int | None  # None: the field is defined in every dimension
+    dim: int | None = None  # None: the field is defined in every dimension
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        _checks.shaped(cls, __call__=1, jacobian=2)
 
     @abc.abstractmethod
     def __call__(self, theta: ArrayLike) -> Array:

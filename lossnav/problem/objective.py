@@ -18,6 +18,7 @@ from lossnav.problem.losses import Loss
 from lossnav.problem.losses.base import check_loss
 from lossnav.problem.metrics import Constant, Function, Metric
 from lossnav.problem.metrics.base import check_matrices
+from lossnav.problem.metrics.constant import Steady
 from lossnav.problem.prices import Price
 
 
@@ -91,6 +92,8 @@ class Objective:
             set_(self, "metric", metric)
         elif isinstance(self.metric, type):
             raise ValueError(f"metric = {_checks.shown(self.metric)}, but it must be a metric, not a class of them")
+        if isinstance(self.metric, Metric):
+            _checks.whole("metric.dim", getattr(self.metric, "dim", None), low=1)
         set_(self, "_rulers", {})  # by D: a plain function says only when it is used how many parameters it has
         if callable(self.drift) and not isinstance(self.drift, type | Drift):
             set_(self, "drift", drifts.Function(self.drift))
@@ -157,7 +160,9 @@ class Objective:
         if isinstance(self.metric, Metric):
             if self.metric.dim != dim:
                 raise ValueError(f"metric acts on {self.metric.dim} parameters, but the problem has {dim}")
-            return self.metric
+            if self.curved or isinstance(self.metric, Steady):  # a curved one is checked where it is used
+                return self.metric
+            return Constant(_checks.symmetric("metric(theta)", self.metric.matrix(np.zeros(dim)), definite=True))
         if callable(self.metric):
             return Function(self.metric, dim=dim)
         if self.metric is None:

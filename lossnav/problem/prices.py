@@ -72,8 +72,12 @@ class Price(abc.ABC):
     eta: Any = None
     cap: Any = None
     bare: bool = False
-    lengths: ClassVar[Mapping[str, float]]
+    lengths: ClassVar[Mapping[str, float]] = {}
     hurry: float = 0.0
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        _checks.shaped(cls, value=0, velocity=1)
 
     @abc.abstractmethod
     def value(self, v: ArrayLike) -> Any:

@@ -65,7 +65,15 @@ class Units:
     def objective(self, objective: Objective) -> Objective:
         """Return the dimensionless objective; beside a price, of which only a length is known, one with k = 1."""
         if objective.price is not None:
-            price = objective.price.in_units(float(self.length[0]))
+            length, given = float(self.length[0]), objective.price
+            price, speeds = given.in_units(length), np.outer(2.0 ** np.arange(-40, 41), np.ones(len(self.length)))
+            values, same = np.asarray(price.value(speeds)), np.asarray(given.value(length * speeds))
+            sound = np.isfinite(values) & np.isfinite(same) & (values > 0) & (same > 0)
+            if not np.allclose(values[sound], same[sound], rtol=1e-9, atol=0):
+                raise ValueError(
+                    f"price.lengths = {dict(given.lengths)}, but it must name each field of {given!r} that changes "
+                    "with the unit of theta, and which power of it"
+                )
             return replace(objective, price=price, k=1.0, terminal=objective.terminal / objective.k)
         metric = objective.metric
         if isinstance(metric, np.ndarray) or (isinstance(metric, Metric) and metric.constant):

@@ -271,3 +271,70 @@ def test_the_shortest_way_is_wider_than_both_ends_if_they_are_far_apart(distance
     _, variance = ln.uncertainty.geodesic(np.linspace(0, 1, 20001), 0.0, 1.0, distance, 4.0)
     assert (variance.max() > 4 * (1 + 1e-9)) == bulges
     assert np.all(np.diff(variance) > 0) == (not bulges)
+
+
+class Own(ln.metrics.Metric):
+    """A user's metric, the same everywhere."""
+
+    constant, dim = True, 2
+
+    def __init__(self, matrix, batched=True):
+        self.given, self.batched = np.asarray(matrix, dtype=float), batched
+
+    def matrix(self, theta):
+        return np.broadcast_to(self.given, (*np.shape(theta)[:-1], 2, 2)) if self.batched else self.given
+
+    def derivative(self, theta):
+        return np.zeros((*np.shape(theta), 2, 2))
+
+
+@pytest.mark.parametrize(("matrix", "said"), [([[1, 0.5], [0, 1]], "symmetric"), ([[1, 2], [2, 1]], "definite")])
+def test_a_users_constant_metric_is_one(matrix, said):
+    """Of one that is no metric, steps, regrets and paths were returned."""
+    bowl, wrong = ln.losses.Quadratic(np.eye(2), minimum=[0.0, 0.0]), ln.Objective(gamma=1.0, metric=Own(matrix))
+    for call in (lambda: ln.update(wrong, [1.0, 1.0], np.eye(2), 0.1), lambda: ln.solve(wrong, bowl, [1.0, 2.0])):
+        with pytest.raises(ValueError, match=rf"metric\(theta\).*{said}"):
+            call()
+
+
+def test_methods_of_a_users_classes_that_return_another_shape_are_named():
+    """The messages were numpy's, from far inside; where shapes happened to broadcast there was a number."""
+
+    class Bowl(ln.losses.Quadratic):
+        def hessian(self, theta):
+            return np.eye(2)
+
+    class Drift(ln.drifts.Drift):
+        def __call__(self, theta):
+            return [-theta[1], theta[0]]
+
+        def jacobian(self, theta):
+            return np.array([[0.0, -1.0], [1.0, 0.0]])
+
+    class Price(ln.prices.Price):
+        def value(self, v):
+            return np.asarray(v) ** 2
+
+        def velocity(self, p):
+            return np.asarray(p)
+
+    batch = np.ones((3, 2))
+    calls = {
+        "Own.matrix": lambda: ln.Objective(metric=Own(A, batched=False)).metric.matrix(batch),
+        "Bowl.hessian": lambda: Bowl(A, minimum=[0.0, 0.0]).hessian(batch),
+        "Drift.__call__": lambda: ln.Objective(drift=Drift()).kinetic(batch, batch),
+        "Drift.jacobian": lambda: Drift().jacobian(batch),
+        "Price.value": lambda: ln.Objective(price=Price()).kinetic(np.ones((2, 2)), np.ones((2, 2))),
+    }
+    for name, call in calls.items():
+        with pytest.raises(ValueError, match=rf"^{name} returns shape .* at points of shape .* must be"):
+            call()
+    assert Drift().jacobian(np.ones(2)).shape == (2, 2) and Drift()([1.0, 2.0]).tolist() == [-2.0, 1.0]
+
+
+def test_an_object_without_a_number_of_parameters_is_named():
+    class Lost(Own):
+        dim = None
+
+    with pytest.raises(ValueError, match=r"^metric\.dim = None"):
+        ln.Objective(metric=Lost(A))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import pickle
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -191,3 +192,16 @@ def test_a_divergence_is_of_points_of_one_shape_and_of_integers():
         price.bregman(np.ones((2, 3)), np.ones((4, 3)))
     with pytest.raises(ValueError, match="points of shape"):
         PRICES.Norm("spectral", eta=1.0).bregman(np.ones((5, 3, 2)), np.ones((1, 2)))
+
+
+def test_a_field_with_a_unit_that_lengths_does_not_name_is_said():
+    """Far from 1 the path was that of another price: J a two-hundredth of what it is."""
+
+    @dataclasses.dataclass(frozen=True)
+    class Fourth(ln.prices.Power):
+        lengths: ClassVar = {}
+
+    bowl = ln.losses.Quadratic(np.eye(2), minimum=[0.0, 0.0])
+    for start in (1e4, 1e-4):
+        with pytest.raises(ValueError, match=r"^price.lengths = \{\}, but it must name each field"):
+            ln.solve(ln.Objective(price=Fourth(4.0), horizon=2.0), bowl, [start, 0.0])

@@ -27,6 +27,10 @@ class Loss(abc.ABC):
     timed: bool = False
     positive: tuple[int, ...] = ()
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        _checks.shaped(cls, value=0, gradient=1, hessian=2)
+
     @abc.abstractmethod
     def value(self, theta: ArrayLike) -> Any:
         """Return L(θ): a float for one θ, an array of shape (...) for a batch."""
@@ -68,6 +72,7 @@ def check_loss(loss: Any, name: str = "loss", *, timed: bool = False) -> None:
     """Raise ValueError, with this name, unless this is a landscape, which only with ``timed`` may depend on time."""
     made = "losses.Function(f, dim=D) makes one of a function or of a sympy expression"
     _checks.instance(name, loss, Loss, f"a loss from lossnav.losses: {made}")
+    _checks.whole(f"{name}.dim", getattr(loss, "dim", None), low=1)
     if loss.timed and not timed:
         raise ValueError(f"{name} = {_checks.shown(loss)} depends on time, but here it must not: take its at(t)")
 

@@ -24,6 +24,10 @@ class Metric(abc.ABC):
     dim: int
     constant: bool = False
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        _checks.shaped(cls, matrix=2, derivative=3, second_derivative=4)
+
     @abc.abstractmethod
     def matrix(self, theta: ArrayLike) -> Array:
         """Return G(θ), shape (..., D, D). An ``Objective`` checks that it is symmetric positive definite."""

@@ -13,7 +13,7 @@ from lossnav._checks import Array
 from lossnav.problem.metrics.base import Metric
 
 
-class _Constant(Metric):
+class Steady(Metric):
     """A metric that is the same everywhere; a subclass says what its matrix is."""
 
     constant = True
@@ -38,7 +38,7 @@ class _Constant(Metric):
         return self._dense().tolist()
 
 
-class Constant(_Constant):
+class Constant(Steady):
     """The metric of one matrix.
 
     Args:
@@ -70,7 +70,7 @@ class Constant(_Constant):
         return f"Constant(matrix={self._matrix.tolist()})"
 
 
-class Diagonal(_Constant):
+class Diagonal(Steady):
     """The metric of one price for each parameter, G = diag(values).
 
     Args:
@@ -101,7 +101,7 @@ class Diagonal(_Constant):
         return f"Diagonal(values={self.values.tolist()})"
 
 
-class Kronecker(_Constant):
+class Kronecker(Steady):
     r"""The metric :math:`G = A\otimes B` of a weight matrix W with m rows and n columns.
 
     θ holds W row by row, D = mn. Then :math:`G\,\mathrm{vec}\,\dot W = \mathrm{vec}(A\dot WB)`: A is the price between
