@@ -32,7 +32,7 @@ Timed = Callable[[Array, Array], Any]
 
 
 class Task(Loss):
-    """A loss L(θ, t) over D parameters.
+    """A loss L(θ, t) over D parameters; one of your own has ``at`` and these attributes.
 
     Attributes:
         dim: D, the number of parameters.
