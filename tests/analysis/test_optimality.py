@@ -267,3 +267,19 @@ def test_laws_that_no_solver_can_be_asked_about_are_refused_by_name():
         ln.optimal_for(np.zeros((2, 2)), drift=ln.drifts.Linear(np.eye(2)))
     with pytest.raises(ValueError, match="another unit of time"):
         ln.optimal_for(1e-200 * np.eye(2))
+
+
+def test_units_of_parameters_may_differ_much():
+    """Beside a unit of 1e8 two rates looked like one without a basis."""
+    units, vectors = np.array([1.0, 1e4, 1e-8, 1e8]), np.random.default_rng(0).normal(size=(4, 4))
+    law = vectors * [1.0, 1.0, 2.0, 4.0] @ np.linalg.inv(vectors)
+    found = ln.optimal_for(units[:, None] * law / units)
+    assert found.exists and dict(found.free)["metric"] == 5, found.why
+    metric, hessian = (units[:, None] * form * units for form in (found.objective.metric, found.hessian))
+    np.testing.assert_allclose(riccati(metric, hessian, 0.0), law, rtol=1e-8)
+
+
+def test_n3_a_step_may_be_small():
+    """1 − (1 − 1e-12) has four digits, with which no preconditioner is symmetric."""
+    hessian, shape = np.array([[2.0, 1.0], [1.0, 3.0]]), np.array([[1.0, 0.3], [0.3, 2.0]])
+    assert ln.optimal_for(1e-12 * shape @ hessian, loss=bowl(hessian), dt=1.0).exists

@@ -34,11 +34,12 @@ def judge(
         step = _checks.positive("dt", dt)
         if drift is not None:
             raise ValueError("dt and drift are given, but of steps only those without drift are judged")
-        refused = _overshoots(np.eye(len(law)) - law)
-        if refused:
-            return OptimalFor(False, refused)
         # The flow e^{−KΔt} that goes through the points of the step.
-        law = -np.real(scipy.linalg.logm(np.eye(len(law)) - law)) / step
+        values, vectors = basis(law)
+        refused = _overshoots(1 - values)
+        if refused or vectors is None:
+            return OptimalFor(False, refused or "a step has no basis of eigenvectors (N10)")
+        law = vectors * (-np.log1p(-values) / step) @ np.linalg.inv(vectors)
     if drift is None:
         return _still(law, hessian, metric, gamma)
     if isinstance(drift, str):
@@ -83,8 +84,9 @@ def _still(law: Array, hessian: Array | None, metric: Array | str, gamma: float 
             why = f"the eigenvalue {values[0]:.4g} is not positive: for no loss with a strict minimum (N1)"
             return OptimalFor(False, why, nearest=_real_part(law))
         # Of the metrics that make the eigenvectors orthogonal the one in which they have length one.
-        g = np.linalg.inv(vectors @ vectors.T)
-        dims = int(_together(values, law).sum())
+        inverse = np.linalg.inv(vectors)
+        g = inverse.T @ inverse
+        dims = int(_together(values).sum())
     why = "real positive eigenvalues: for every gamma >= 0 (N1, N2)" if count else "real positive eigenvalues (N1, N2)"
     return _witness(law, g, None, discount, None, _range(gamma, 0.0), why, (("metric", dims), ("gamma", count)))
 
@@ -159,12 +161,11 @@ def _on_the_line(law: Array, hessian: Array, inverse: Array) -> Array | None:
     return np.asarray(turn * rates(solution.x) @ np.linalg.inv(turn))
 
 
-def _overshoots(step: Array) -> str:
-    """Say why x ← Bx is no planned step: one has eigenvalues in (0, 1) (book: N10, N11)."""
-    values = np.linalg.eigvals(step)
-    if np.any(np.abs(values.imag) > 1e-9):
+def _overshoots(values: Array) -> str:
+    """Say why multipliers are those of no planned step, whose lie in (0, 1) (book: N10, N11)."""
+    if np.iscomplexobj(values):
         return "a step turns: multipliers are complex, for no constant metric and loss (N10)"
-    low, high = float(values.real.min()), float(values.real.max())
+    low, high = float(values.min()), float(values.max())
     if low <= 0:
         return f"a step overshoots, by the multiplier {low:.4g}: for no loss that is charged at the points (N11)"
     return f"a step does not settle, by the multiplier {high:.4g} (N10)" if high >= 1 else ""
@@ -185,7 +186,7 @@ def _drifting(law: Array, matrix: Array, gamma: float | None, drift: drifts.Line
     # In these metrics eigenvectors are orthogonal but where they share an eigenvalue: each space of its own has a
     # Cholesky factor.
     inverse = np.linalg.inv(vectors)
-    rows, columns = np.nonzero(_together(values, pull))
+    rows, columns = np.nonzero(_together(values))
     own = rows == columns
 
     def member(weights: Array) -> Array:
@@ -243,18 +244,18 @@ def _any(law: Array, hessian: Array | None, metric: Array | str, gamma: float | 
     if hessian is None or isinstance(metric, str) or gamma is None:
         raise ValueError("drift = 'any' needs loss, metric and gamma: else every law that settles is optimal for some "
                          "drift (N8), so that nothing is said; name one")  # fmt: skip
-    # In units of the way's own time and of the metric: the solver knows no other scale than 1.
-    inner = -law - gamma / 2 * np.eye(len(law))
-    rate, price = float(np.linalg.norm(inner)) or 1.0, float(np.linalg.norm(metric))
-    inner, ruler, curved = inner / rate, metric / price, hessian / rate / rate / price
+    # In units of the way's own time, and where the metric is one: the solver knows no other scale than 1.
+    root = np.linalg.cholesky(metric).T
+    inner, curved = root @ (-law - gamma / 2 * np.eye(len(law))) @ np.linalg.inv(root), _over(root, hessian)
+    rate = float(np.linalg.norm(inner)) or 1.0
+    inner, curved = inner / rate, curved / rate / rate
     growth = float(np.linalg.eigvals(inner).real.max())
     if growth >= 0:
         return OptimalFor(False, f"it grows faster than the discount forgives, by {rate * growth:.4g} (N7)")
-    # What the loss gains by a disturbance of the velocity, at a frequency; its peak has to be at most one.
-    per_price = np.linalg.inv(scipy.linalg.sqrtm(ruler).real)
 
+    # What the loss gains by a disturbance of the velocity, at a frequency; its peak has to be at most one.
     def gain(omega: float) -> float:
-        moved = np.linalg.solve(1j * omega * np.eye(len(law)) - inner, per_price)
+        moved = np.linalg.inv(1j * omega * np.eye(len(law)) - inner)
         return float(np.linalg.eigvalsh(moved.conj().T @ curved @ moved)[-1])
 
     # A resonance is as narrow as its mode is slow.
@@ -274,11 +275,11 @@ def _any(law: Array, hessian: Array | None, metric: Array | str, gamma: float | 
     if worst > 1:
         return OptimalFor(False, f"gain {worst:.4g} > 1 at ω = {rate * omega:.3g}: too sluggish for any drift (N7)")
     # The witness: of the Riccati equation that the gain bounds, the solution from the stable subspace.
-    hamilton = np.block([[inner, np.linalg.inv(ruler)], [-curved, -inner.T]])
-    _, basis, _ = scipy.linalg.schur(hamilton, output="real", sort="lhp")
+    hamilton = np.block([[inner, np.eye(len(law))], [-curved, -inner.T]])
+    _, stable, _ = scipy.linalg.schur(hamilton, output="real", sort="lhp")
     size = len(law)
-    p = basis[size:, :size] @ np.linalg.inv(basis[:size, :size])
-    matrix = rate * np.linalg.solve(ruler, (p + p.T) / 2) - law
+    p = stable[size:, :size] @ np.linalg.inv(stable[:size, :size])
+    matrix = rate * np.linalg.solve(root, (p + p.T) / 2 @ root) - law
     return _witness(law, metric, hessian, gamma, drifts.Linear(matrix), (gamma, gamma),
                     f"gain {worst:.4g} <= 1 (N7)", ())  # fmt: skip
 
@@ -299,18 +300,19 @@ def _witness(law: Array, metric: Array, hessian: Array | None, gamma: float, dri
         p = metric @ (flow + law) / eta
         hessian = gamma * p - flow.T @ p + p @ law
     metric, hessian = (metric + metric.T) / 2, (hessian + hessian.T) / 2
-    # In units of the law's own time and of the metric: the solver knows no other scale than 1.
-    rate, price = float(np.linalg.norm(law) + np.linalg.norm(flow)), float(np.linalg.norm(metric)) / eta
-    slowest = float(np.min(np.abs(np.linalg.eigvals(law))))
+    # In units of the law's own time, and where the metric is one: the solver knows no other scale than 1.
+    root = np.linalg.cholesky(metric / eta).T
+    turned, carried = (root @ matrix @ np.linalg.inv(root) for matrix in (law, flow))
+    rate = float(np.linalg.norm(turned) + np.linalg.norm(carried))
+    slowest = float(np.min(np.abs(np.linalg.eigvals(turned))))
     if slowest <= _SLOWEST * rate:
         raise ValueError(
             f"law has rates from {slowest:.3g} to {rate:.3g}, but their ratio must be >= {_SLOWEST:g}, so that a "
             "Riccati solver tells the slowest"
         )
-    inner, scaled_metric = (flow - gamma / 2 * np.eye(size)) / rate, metric / eta / price
-    p = scipy.linalg.solve_continuous_are(inner, np.eye(size), hessian / rate / rate / price, scaled_metric)
-    back = rate * np.linalg.solve(scaled_metric, p) - flow
-    residual = float(np.linalg.norm(back - law) / np.linalg.norm(law))
+    inner, one = (carried - gamma / 2 * np.eye(size)) / rate, np.eye(size)
+    p = scipy.linalg.solve_continuous_are(inner, one, _over(root, hessian) / rate / rate, one)
+    residual = float(np.linalg.norm(rate * p - carried - turned) / np.linalg.norm(turned))
     if residual > 1e-6:
         return OptimalFor(
             False, f"the law is another root of its Riccati equation, and no optimum ({residual:.2g} off)"
@@ -320,9 +322,16 @@ def _witness(law: Array, metric: Array, hessian: Array | None, gamma: float, dri
                       residual=residual)  # fmt: skip
 
 
-def _together(values: Array, matrix: Array) -> Array:
-    """Return which pairs i ≥ j of a matrix's eigenvalues are equal: Σm(m + 1)/2 of them, of multiplicities m."""
-    return np.asarray(np.tril(np.abs(values[:, None] - values) <= 1e-7 * np.linalg.norm(matrix)))
+def _together(values: Array) -> Array:
+    """Return which pairs i ≥ j of eigenvalues are equal: Σm(m + 1)/2 of them, of multiplicities m."""
+    return np.asarray(np.tril(values[:, None] == values))
+
+
+def _over(root: Array, form: Array) -> Array:
+    """Return a form where the metric, rootᵀ·root, is one."""
+    inverse = np.linalg.inv(root)
+    there = inverse.T @ form @ inverse
+    return np.asarray(there + there.T) / 2
 
 
 def _range(gamma: float | None, low: float) -> tuple[float, float]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy
 
 from lossnav._checks import Array
 from lossnav.problem.objective import Objective
@@ -41,15 +42,20 @@ class OptimalFor:
 
 
 def basis(law: Array) -> tuple[Any, Array | None]:
-    """Return eigenvalues and a basis of eigenvectors, of equal ones an orthonormal basis; None if there is no basis."""
-    values = np.linalg.eigvals(law)
-    scale = float(np.linalg.norm(law))
+    """Return eigenvalues, equal ones to the digit, and a basis of eigenvectors; None if there is no basis.
+
+    Parameters may have units that differ much: what is small beside a law is told where rows are as large as columns.
+    """
+    balanced, (units, _) = scipy.linalg.matrix_balance(law, permute=False, separate=True)
+    values = np.linalg.eigvals(balanced)
+    scale = float(np.linalg.norm(balanced))
     if np.any(np.abs(values.imag) > 1e-7 * scale):
         return values, None
-    values, parts = np.sort(values.real), []
+    values, means, parts = np.sort(values.real), [], []
     for group in np.split(values, np.nonzero(np.diff(values) > 1e-7 * scale)[0] + 1):
-        _, spread, rows = np.linalg.svd(law - group.mean() * np.eye(len(law)))
+        _, spread, rows = np.linalg.svd(balanced - group.mean() * np.eye(len(law)))
         if spread[-len(group)] > 1e-6 * scale:
             return values, None
+        means.append(np.full(len(group), group.mean()))
         parts.append(rows[-len(group) :].T)
-    return values, np.concatenate(parts, axis=1)
+    return np.concatenate(means), units[:, None] * np.concatenate(parts, axis=1)
