@@ -250,9 +250,13 @@ class _Moving(ToRests):
     def _relaxing(self, end: LocalValue) -> None:
         return None
 
+    def _flowing(self, span: float, end: LocalValue) -> None:
+        return None  # no state (θ, θ̇) follows the gradient
+
     def _coarse(self, span: float, end: LocalValue) -> Transcription:
         fastest = float(np.max(np.abs(np.linalg.eigvals(end.closed))))
-        steps = first_steps(self.objective, 2 * self.loss.dim, span, fastest)
+        # What a cubic pays has its discount exactly, and so the law alone is resolved.
+        steps = first_steps(replace(self.objective, gamma=0.0), 2 * self.loss.dim, span, fastest)
         level = float(self.final_loss.value(end.fixed))
         return transcription(self.objective, self.loss, span, steps, terminal=end, level=level)
 

@@ -302,6 +302,14 @@ def test_where_no_rest_has_a_law_of_approach_acceleration_is_followed_to_a_late_
     assert np.all(path.velocity([100.0]) == 0) and np.all(path.acceleration([100.0]) == 0)
 
 
+def test_where_acceleration_is_charged_no_gradient_flow_is_followed():
+    """To the other rest no path was found, and the flow was asked of (θ, θ̇) as if it were θ: a ValueError."""
+    loss = ln.losses.Function((X**2 - 1) ** 2 / 4 + X / 5)
+    path = ln.solve(ln.Objective(gamma=3.6, price=P.Acceleration(0.5)), loss, [0.5], velocity0=[-1.6])
+    J, _ = pontryagin(loss, [0.5], [-1.6], 0.5, 0.0, 3.6, 6.0)
+    assert path.converged and path.action == pytest.approx(J, rel=1e-6)
+
+
 def test_a_valley_is_one_place_to_rest():
     """At x₂ = x₁² nothing pulls along; no descent ends where another did, and each end had a path of its own."""
     valley = ln.losses.Function(
