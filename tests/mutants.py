@@ -150,12 +150,14 @@ def script_mutants(file: Path) -> list[Mutant]:
 
 
 def _code(tree: ast.AST, indices: bool) -> Iterator[ast.AST]:
-    """Walk what is run: not annotations, nor texts with places in them; ``indices``: also what only says where."""
+    """Walk what is run: not what is of types, nor texts with places in them; ``indices``: also what only says where."""
     for name, field in ast.iter_fields(tree):
         if not indices and (name == "slice" or getattr(tree, "arg", None) == "axis"):
             continue
         for node in field if isinstance(field, list) else [field]:
             if not isinstance(node, ast.AST) or isinstance(node, ast.JoinedStr) or name in ("annotation", "returns"):
+                continue
+            if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
                 continue
             yield node
             yield from _code(node, indices)

@@ -13,6 +13,10 @@ CODE = '''def ramp(x: "1 + 1", low=0):
     if x > low and x < 10:
         return -x**2 * 3 + f"{1}".count("1")
     return False
+
+
+if TYPE_CHECKING:
+    low = 1 + 1
 '''
 
 

@@ -42,15 +42,15 @@ def test_objective_is_frozen_and_so_is_its_metric():
     with pytest.raises(ValueError):
         objective.metric[0, 0] = 2.0
     metric[0, 0] = 5.0
-    assert objective.metric[0, 0] == 1.0
+    assert objective.metric[0, 0] == 1.0 and objective in {objective}  # a key, although arrays are none
 
 
 def test_cost_rate_written_out():
-    objective = ln.Objective(eta=0.5, k=2.0, metric=[[2.0, 0.0], [0.0, 3.0]], drift=ln.drifts.weight_decay(0.1))
+    objective = ln.Objective(eta=0.3, k=2.0, metric=[[2.0, 0.0], [0.0, 3.0]], drift=ln.drifts.weight_decay(0.1))
     loss = ln.losses.Rosenbrock()
     theta, velocity = np.array([0.3, -0.4]), np.array([1.0, 2.0])
     slip = velocity + 0.1 * theta
-    by_hand = (2 * slip[0] ** 2 + 3 * slip[1] ** 2) / (2 * 0.5) + 2.0 * loss.value(theta)
+    by_hand = (2 * slip[0] ** 2 + 3 * slip[1] ** 2) / (2 * 0.3) + 2.0 * loss.value(theta)
     assert objective.cost_rate(loss, theta, velocity) == pytest.approx(by_hand, rel=1e-14)
 
 
@@ -64,7 +64,7 @@ def test_metric_at_of_a_constant_metric_is_the_same_everywhere():
 
 
 def test_metric_at_and_kinetic_of_a_metric_that_depends_on_theta():
-    objective = ln.Objective(eta=0.5, metric=lambda x: [[1 + x[0] ** 2, x[1]], [x[1], 2 + x[1] ** 2]])
+    objective = ln.Objective(eta=0.3, metric=lambda x: [[1 + x[0] ** 2, x[1]], [x[1], 2 + x[1] ** 2]])
     points, velocity = np.random.default_rng(1).normal(size=(2, 3, 4, 2))
     metric = objective.metric_at(points)
     assert metric.shape == (3, 4, 2, 2)
@@ -72,7 +72,7 @@ def test_metric_at_and_kinetic_of_a_metric_that_depends_on_theta():
     assert np.allclose(metric[2, 1], [[1 + x**2, y], [y, 2 + y**2]], rtol=1e-15)
     assert np.array_equal(objective.metric_at(points[2, 1]), metric[2, 1])
     u, v = velocity[2, 1]
-    by_hand = ((1 + x**2) * u**2 + 2 * y * u * v + (2 + y**2) * v**2) / (2 * 0.5)
+    by_hand = ((1 + x**2) * u**2 + 2 * y * u * v + (2 + y**2) * v**2) / (2 * 0.3)
     assert objective.kinetic(points, velocity)[2, 1] == pytest.approx(by_hand, rel=1e-14)
     assert objective.kinetic(points[2, 1], velocity[2, 1]) == pytest.approx(by_hand, rel=1e-14)
 
@@ -155,6 +155,13 @@ def test_a_cost_has_the_batch_of_theta_whatever_is_charged(options):
     objective = ln.Objective(**options)
     assert objective.kinetic(np.zeros((3, 2)), [0.1, 0.2]).shape == (3,)
     assert np.ndim(objective.kinetic([0.0, 0.0], [0.1, 0.2])) == 0
+
+
+def test_what_a_price_charges_written_out():
+    metric, v, a = np.array([[2.0, 0.5], [0.5, 1.0]]), np.array([1.0, -2.0]), np.array([0.3, 4.0])
+    dear = ln.Objective(price=ln.prices.Acceleration(m=0.3, speed=1.2), metric=metric)
+    assert dear.kinetic([0.0, 0.0], v, a) == pytest.approx(1.2 / 2 * v @ metric @ v + 0.3 / 2 * a @ metric @ a)
+    assert ln.Objective(price=ln.prices.Box(3.0, eta=0.7)).kinetic([0.0, 0.0], v) == pytest.approx(v @ v / (2 * 0.7))
 
 
 def test_an_acceleration_of_another_batch_is_named():

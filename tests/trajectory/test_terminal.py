@@ -67,7 +67,7 @@ def test_a_fixed_end_pays_and_an_infinite_time_does_not():
         assert dear.action - free.action == pytest.approx(2 * math.exp(-0.5) * 0.25, rel=1e-6)
         np.testing.assert_allclose(dear(0.5), free(0.5), atol=1e-9)
     without, beside = (ln.solve(ln.Objective(gamma=0.5, terminal=c), loss, start).action for c in (0.0, 2.0))
-    assert without == beside
+    assert without == beside and ln.Objective(terminal=2.0).charge == 0.0
 
 
 def test_a_charge_makes_a_focal_point_earlier():
