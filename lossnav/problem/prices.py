@@ -435,7 +435,7 @@ class _Tolled(Price):
     def _zone(self, x: Array, bowl: Bowl) -> tuple[Array, Array]:
         """Return sign(x)·max(|x| − x_λ, 0), and V′/λ without the free law: x/x_λ, at most ±1."""
         edge = self.lam * bowl.gamma / (bowl.k * bowl.curvature)
-        share = np.where(edge > 0, np.clip(x / np.where(edge > 0, edge, 1.0), -1.0, 1.0), np.sign(x))
+        share = np.clip(np.divide(x, edge, out=np.sign(x), where=edge > 0), -1.0, 1.0)
         return norms.shrunk(x, edge), share
 
     def settle(self, x: Array, t: Array, bowl: Bowl) -> Array:

@@ -117,7 +117,7 @@ def test_rotation_turns_counter_clockwise():
 
 def test_weight_decay_acts_in_any_dimension():
     drift = ln.drifts.weight_decay(0.3)
-    assert np.allclose(drift([1.0, 2.0, 3.0]), [-0.3, -0.6, -0.9])
+    assert drift([2.0]) == pytest.approx([-0.6]) and np.allclose(drift([1.0, 2.0, 3.0]), [-0.3, -0.6, -0.9])
     assert np.allclose(drift.jacobian(np.zeros((4, 2))), np.broadcast_to(-0.3 * np.eye(2), (4, 2, 2)))
     with pytest.raises(ValueError, match=r"rate = -0.3.*> 0"):
         ln.drifts.weight_decay(-0.3)
@@ -126,6 +126,8 @@ def test_weight_decay_acts_in_any_dimension():
 def test_affine_drift_against_differences():
     drift = ln.drifts.Linear([[1.0, 2.0], [-0.5, 0.3]], [0.1, 0.2])
     x, step = np.array([0.4, -1.0]), 1e-6
+    for value in (drift(x), drift.expression(x)):
+        assert value == pytest.approx([0.4 - 2.0 + 0.1, -0.2 - 0.3 + 0.2])
     numeric = np.stack([(drift(x + step * e) - drift(x - step * e)) / (2 * step) for e in np.eye(2)], axis=-1)
     assert np.allclose(drift.jacobian(x), numeric, atol=1e-9)
     with pytest.raises(ValueError, match="jacobian has shape"):

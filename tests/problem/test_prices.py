@@ -30,8 +30,11 @@ MANY = {
 }  # fmt: skip
 
 
-def test_every_price_has_an_example():
+def test_every_price_has_an_example_and_is_frozen():
     assert {*EXAMPLES, "Price"} == {*PRICES.__all__}
+    for name, fields in EXAMPLES.items():
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            setattr(example(name), next(iter(fields)), 0.5)
 
 
 @pytest.mark.parametrize("name", MANY)
@@ -98,6 +101,7 @@ def test_each_layer_goes_its_own_way():
     """W17: under limits of layers the exact step is that of each, wherever in θ it lies."""
     x = np.random.default_rng(3).normal(size=10)
     full_step = ln.update(ln.Objective(price=PRICES.Norm(LAYERS, limit=[0.3, 0.5, 0.7])), 2 * x, 2 * np.eye(10), 0.9)
+    assert ln.update(ln.Objective(price=PRICES.Norm("l2", limit=0.3)), [2.0], [[2.0]], 0.9) == pytest.approx(-0.27)
     for (part, name, *shape), limit in zip(LAYERS, [0.3, 0.5, 0.7], strict=True):
         norm = [(slice(None), name, *shape)] if shape else name
         own = x[part]
@@ -115,6 +119,9 @@ def test_matrices_without_a_shape():
     np.testing.assert_allclose(muon.velocity(g), 0.5 * left @ right, atol=1e-12)
     assert np.max(muon.bregman(muon.velocity(g), g)) < 1e-9
     np.testing.assert_allclose(muon.conjugate(g), 0.5 * np.linalg.svd(g, compute_uv=False).sum(-1))
+    for empty in (np.zeros((0, 3)), np.zeros((5, 0, 3))):
+        with pytest.raises(ValueError, match=r"v has shape .* \(\.\.\., m, n\)"):
+            muon.value(empty)
 
 
 def test_the_costate_tells_a_limit_from_a_rest():

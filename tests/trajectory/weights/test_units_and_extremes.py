@@ -157,7 +157,7 @@ def test_divergence_and_distance_far_apart():
 
 
 @pytest.mark.parametrize(
-    "ends", [(0, 1e-20, 2, 1), (2, 1, 0, 1e-20), (0, 1e-300, 2, 1), (0, 1, 2, 1), (3, 1, 3 + 9e-8, 4)]
+    "ends", [(0, 1e-20, 2, 1), (2, 1, 0, 1e-20), (0, 1e-300, 2, 1), (0, 1e-20, 2e-10, 1e-20), (3, 2, 3 + 9e-8, 5)]
 )
 def test_geodesics_are_exact_in_standard_deviations(ends):
     """Half-way is half the distance from both ends, also where the deviation is 1e−150 of the way."""
