@@ -92,6 +92,17 @@ def test_alignment_is_that_of_small_steps_of_the_path():
     assert _run(RULES["sgd"], lambda o, f: ln.watch(o, f, every=1))[1].alignment([math.inf])[0] == pytest.approx(1.0)
 
 
+def test_where_the_loss_is_flat_no_step_is_wanted():
+    weights, heights = torch.nn.Parameter(torch.ones(2, dtype=torch.float64)), iter([1.0, 0.0])
+    optimizer = torch.optim.SGD([weights], lr=0.1)
+    with ln.watch(optimizer, lambda: next(heights) * (weights**2).sum(), every=1) as watch:
+        for _ in range(2):
+            weights.grad = weights.detach().clone()
+            optimizer.step()
+    share = watch.lengths[0] / math.hypot(*watch.lengths)
+    np.testing.assert_allclose(watch.alignment([0.0, 1.0, math.inf]), share, rtol=1e-12)
+
+
 def test_a_network_the_krylov_space_sees_what_the_whole_hessian_does():
     torch.manual_seed(0)
     net = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1)).double()
@@ -187,6 +198,7 @@ def test_a_step_that_was_refused_or_empty_leaves_no_trace():
 
     for one, other in zip(watched(False), watched(True), strict=True):
         np.testing.assert_array_equal(one, other)
+    assert other[-1][0] != other[-1][1]  # both are kept, and none twice
 
 
 @pytest.mark.parametrize("size", [2, 3])
