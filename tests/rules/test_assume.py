@@ -51,3 +51,6 @@ def test_a_matrix_of_fading_may_have_entries_below_zero_but_rates_may_not():
     assert assume.Filter(0.0, fading=[[1.0, -0.5], [0.5, 1.0]]).fading.shape == (2, 2)
     with pytest.raises(ValueError, match="fading"):
         assume.Filter(0.0, fading=[1.0, -0.5])
+    for wrong in ([], np.ones((2, 3)), np.ones((2, 2, 2))):
+        with pytest.raises(ValueError, match="fading has shape"):
+            assume.Filter(0.0, fading=wrong)
