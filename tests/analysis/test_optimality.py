@@ -200,6 +200,8 @@ def test_n10_n11_n12_steps():
 def test_refusals():
     with pytest.raises(ValueError, match="loss has 2 parameters, but law has 3"):
         ln.optimal_for(np.eye(3), loss=bowl(np.eye(2)))
+    with pytest.raises(ValueError, match=r"metric = .* eigenvalue -1.*positive definite"):
+        ln.optimal_for(np.eye(2), metric=[[1.0, 2.0], [2.0, 1.0]])
     with pytest.raises(ValueError, match="loss has a flat direction"):
         ln.optimal_for(np.eye(2), loss=bowl(np.diag([1.0, 0.0])))
     with pytest.raises(ValueError, match="dt and drift are given"):

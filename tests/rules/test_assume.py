@@ -21,6 +21,7 @@ def test_assumptions_are_frozen(made):
     first = dataclasses.fields(made)[0].name
     with pytest.raises(dataclasses.FrozenInstanceError):
         setattr(made, first, 0.5)
+    assert getattr(made, "corrected", True) and not any(getattr(made, name, 0.0) for name in ("eps", "share"))
 
 
 def test_arrays_are_copies_that_nobody_can_change():

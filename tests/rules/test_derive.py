@@ -81,6 +81,20 @@ def test_matrices_that_do_not_commute_take_the_step_of_the_minimal_path(seed, si
     np.testing.assert_allclose(taken(rule, mean, slope, theta), expected, atol=2e-6 * np.abs(expected).max())
 
 
+def test_what_surprises_is_divided_by_its_share_of_white_noise():
+    """(g − m̂)²/(1 + Σw²) with the weights w of the gradients in m̂, which V averages; g² in the first step."""
+    rule = ln.derive(ln.Objective(gamma=0.4), belief=assume.Filter(0.9), curvature=assume.Innovation(0.8), dt=0.1)
+    gradients, state, data = np.array([1.0, 2.0, 4.0, -1.0]), rule.init(np.zeros(1)), []
+    for n, gradient in enumerate(gradients):
+        _, state = rule(np.array([gradient]), state, np.zeros(1))
+        weights = 0.9 ** np.arange(n)[::-1] / np.sum(0.9 ** np.arange(n))
+        data.append((gradient - weights @ gradients[:n]) ** 2 / (1 + weights @ weights))
+        assert state.averages["v"] == pytest.approx([0.2 * 0.8 ** np.arange(n + 1)[::-1] @ data])
+    for other in (assume.Filter(0.0), assume.Filter(0.9, trend=0.5)):
+        with pytest.raises(ValueError, match="no mean to be surprised about"):
+            ln.derive(ln.Objective(gamma=0.4), belief=other, curvature=assume.Innovation(0.8), dt=0.1)
+
+
 CASES = {  # γ, j, α, G, h
     "fading, decay, discount": (0.4, 0.3, 0.5, 1.0, 2.0),
     "a drift that grows": (0.5, -0.2, 0.3, 1.0, 1.5),
