@@ -187,7 +187,7 @@ def test_finite_horizon_against_an_integrated_equation(h, gamma, horizon, part):
         (lambda: ln.update(ln.Objective(), [1.0], [[1.0]], -1.0), ValueError, "dt = -1.0"),
         (lambda: ln.update(ln.Objective(), [1.0], [[1.0]], math.nan), ValueError, "dt = nan"),
         (lambda: ln.update(ln.Objective(horizon=1.0), [1.0], [[1.0]], 2.0), ValueError, "dt = 2.*horizon = 1"),
-        (lambda: ln.update(ln.Objective(), [1.0], np.eye(2), 1.0), ValueError, "gradient has shape"),
+        (lambda: ln.update(ln.Objective(), [1.0], np.eye(2), 1.0), ValueError, r"^gradient .* must have shape \(2,\)"),
         (lambda: ln.update(ln.Objective(), [[1.0]], np.eye(1), 1.0), ValueError, "gradient has shape"),
         (lambda: ln.update(ln.Objective(), [np.inf], np.eye(1), 1.0), ValueError, "gradient.*finite"),
         (lambda: ln.update(ln.Objective(metric=np.eye(2)), [1.0], np.eye(1), 1.0), ValueError, "metric has shape"),
@@ -327,11 +327,6 @@ def test_the_pace_of_two_modes_tells_discount_and_rate_apart_and_a_guessed_curva
         rate = -np.log(shares)
         fitted = np.linalg.solve(np.stack([-rate, unit * h], axis=-1), rate**2)
         assert fitted == pytest.approx([0.9 * dt, 0.7 * 1.3 * dt**2 / unit], rel=1e-9)
-
-
-def test_a_gradient_of_another_length_than_the_hessian_is_blamed_by_name():
-    with pytest.raises(ValueError, match=r"^gradient has shape \(3,\), but it must have shape \(2,\)"):
-        ln.update(ln.Objective(), [1.0, 2.0, 3.0], np.eye(2), 1.0)
 
 
 def test_a_discount_that_hardly_falls_within_the_plan_is_none():

@@ -81,8 +81,8 @@ def check_matrices(metric: Array) -> None:
     """Raise ValueError unless all matrices, shape (..., D, D), are finite, symmetric and positive definite."""
     if not np.isfinite(metric).all():
         raise ValueError(f"metric(theta) = {_checks.shown(metric)}, but all its entries must be finite")
-    gap = np.max(np.abs(metric - np.swapaxes(metric, -2, -1)), axis=(-2, -1), initial=0.0)
-    if np.any(gap > 1e-8 * np.max(np.abs(metric), axis=(-2, -1), initial=0.0)):
+    gap = np.max(np.abs(metric - np.swapaxes(metric, -2, -1)), axis=(-2, -1))
+    if np.any(gap > 1e-8 * np.max(np.abs(metric), axis=(-2, -1))):
         raise ValueError("metric(theta) differs from its transpose, but it must be symmetric")
     try:
         np.linalg.cholesky(metric)
