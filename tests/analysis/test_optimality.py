@@ -59,6 +59,7 @@ def test_n2_n3_n4_laws_of_riccatis_equation_are_recognised(size):
                       {"metric": metric, "loss": bowl(hessian)}, {"loss": bowl(hessian), "gamma": 7.0}):  # fmt: skip
             verdict = ln.optimal_for(law, **known)
             assert verdict.exists and verdict.residual < 1e-8, verdict.why
+            assert ("metric" in dict(verdict.free)) == (not known or list(known) == ["gamma"])
         scaled = ln.optimal_for(law, metric=metric, loss=bowl(2.5 * hessian))
         if size > 1:
             assert scaled.gamma[0] == pytest.approx(gamma, abs=1e-6) and scaled.objective.eta == pytest.approx(0.4)
@@ -113,6 +114,13 @@ def test_n4_nearest_laws_are_optimal_and_no_random_one_is_nearer():
             for size in np.geomspace(1e-3, 1, 40):
                 other = centre + size * other_rng.normal(size=(3, 3))
                 assert np.linalg.norm(left @ law @ right - other @ other.T) >= 0.999 * low
+        # With both given a scale of the loss and a discount are left, and the rates of modes miss by their logarithms.
+        _, modes = scipy.linalg.eigh(hessian, metric)
+        tried = [(scale, gamma) for scale in np.geomspace(0.1, 10, 9) for gamma in (0.0, 0.5, 3.0, 3 * scale)]
+        laws = np.stack([law, verdict.nearest, *(riccati(metric, a * hessian, gamma) for a, gamma in tried)])
+        rates = np.diagonal(np.linalg.solve(modes, laws @ modes), axis1=1, axis2=2)
+        misses = np.sum(np.log(rates[1:] / rates[0]) ** 2, axis=1)
+        assert np.all(misses[0] <= misses)
     complex_law = ln.optimal_for([[1.0, 2.0], [-2.0, 1.0]])
     assert "1 ± 2i are complex" in complex_law.why
     np.testing.assert_allclose(complex_law.nearest, np.eye(2), atol=1e-12)
@@ -131,6 +139,9 @@ def test_n6_a_known_drift_adds_no_freedom():
         np.testing.assert_allclose(
             riccati(verdict.objective.metric, verdict.hessian, verdict.objective.gamma, drift), law, atol=1e-6
         )
+    growing = ln.drifts.Linear([[2.0]])  # H = P(γ + K − A)
+    assert ln.optimal_for([[1.0]], drift=growing).gamma == (pytest.approx(1.0), math.inf)
+    assert not ln.optimal_for([[1.0]], drift=growing, gamma=0.99).exists
     decaying = ln.optimal_for(np.diag([0.3, 2.0]), drift=ln.drifts.weight_decay(0.5))
     assert not decaying.exists and "A + K has the eigenvalue -0.2" in decaying.why
 
