@@ -183,11 +183,13 @@ def test_n9_every_law_that_settles_is_optimal_for_a_rotation_in_some_metric():
 
 
 @pytest.mark.parametrize("unit", [1e-12, 1.0, 1e12])
-def test_no_unit_of_time_makes_a_law_symmetric(unit):
+def test_no_unit_of_time_makes_a_law_symmetric_or_real(unit):
     crooked, straight = np.array([[1.0, 0.5], [0.0, 2.0]]), np.array([[1.0, 0.5], [0.5, 2.0]])
     refused = ln.optimal_for(unit * crooked, metric=np.eye(2))
     assert not refused.exists and "not symmetric" in refused.why
     assert ln.optimal_for(unit * straight, metric=np.eye(2)).exists
+    for law, why in ([[1.0, 0.5], [-0.5, 1.0]], "are complex"), ([[1.0, 1.0], [0.0, 1.0]], "no basis of eigenvectors"):
+        assert why in ln.optimal_for(unit * np.array(law)).why
 
 
 def test_n10_n11_n12_steps():
