@@ -126,6 +126,7 @@ def test_without_a_closed_form_the_value_is_solved_for():
         exact = ln.regret(path, objective, BOWL, dt=0.3)
         ends = ln.regret(path, objective, same, dt=0.3, value="ends")
         assert ends.total == pytest.approx(exact.total, rel=1e-5) and math.isnan(ends.speed)
+        assert ends.relative == pytest.approx(exact.relative, rel=1e-5)
     before = same.calls
     solved = ln.regret(path, objective, same, dt=0.3)
     assert solved.speed + solved.direction == pytest.approx(solved.total, rel=1e-2)
@@ -232,6 +233,11 @@ def test_under_a_price_the_recorded_optimum_has_no_regret(loss):
     """Also where no gradient of V is known in closed form: of a norm, and of losses that are no bowl."""
     price = ln.prices.Norm("l2", limit=1.0) if loss is BOWL_1 else ln.prices.Acceleration(1.0, 0.5)
     objective, start = ln.Objective(gamma=0.5, price=price), [-1.2, 0.8][: loss.dim]
-    best = ln.regret(ln.solve(objective, loss, start)(0.05 * np.arange(60)), objective, loss, dt=0.05)
+    ideal, times = ln.solve(objective, loss, start), 0.05 * np.arange(13)
+    best = ln.regret(ideal(times), objective, loss, dt=0.05)
+    pace = ideal.velocity(times[-1]) if price.order == 2 else None
+    left = ln.solve(objective, loss, ideal(times[-1]), velocity0=pace)
+    beyond = left.action - float(loss.value(left.asymptote)) / 0.5
+    assert best.terminal == pytest.approx(math.exp(-0.5 * times[-1]) * beyond, rel=1e-4)
     still = ln.regret([start] * 2, objective, loss, dt=3.0)
     assert abs(best.relative) < 2e-3 < 0.2 < still.relative
