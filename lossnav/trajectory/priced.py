@@ -22,7 +22,7 @@ from lossnav.problem.prices import Price
 from lossnav.trajectory.result import Trajectory
 from lossnav.trajectory.transcription import Transcription
 
-_HARDER = 10.0 ** np.arange(4, 0, -1)  # how much softer prices are that lead up to one
+_HARDER = 10.0 ** np.arange(4, 0, -0.5)  # how much softer prices are that lead up to one
 _WITHIN = 0.99  # of the room that a limit leaves beside a straight line: how near to it a search may begin
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(12)  # exact to the last digit for a discount γΔt of some units
 

@@ -116,7 +116,7 @@ def _romberg(problem: Transcription, minimum: newton.Minimum, settings: Settings
                 correction = _every_second(limit).beyond(older, 2 * order)
                 smooth = limit.map(lambda part, better: part + double(better - part[::2]), correction)
                 limit = replace(smooth, action=correction.action)
-        lost = before is not None and not (good and next_minimum.converged)
+        lost = not next_minimum.converged and (before is not None or not good)
         rounding = change < 1e-10 and change > last / 2  # no grid will do better
         if lost:  # what grids that failed would tend to is no path's cost
             limit = fine
@@ -125,7 +125,8 @@ def _romberg(problem: Transcription, minimum: newton.Minimum, settings: Settings
         cost = compared(*account(finer, limit.action + finer.bias(next_minimum.path), limit.path)[:2])
         if error <= _ROUGH * _size(problem, limit) and cost - _CLEARLY * error > best:
             return trajectory_of(finer, next_minimum, limit, error=error)
-        before, older, size, last = coarse, limit, shift, change
+        # A grid on which Newton's method failed says nothing of how the next ones differ.
+        before, older, size, last = coarse if good else None, limit, shift, change
         problem, minimum, coarse, good = finer, next_minimum, fine, next_minimum.converged
 
 
