@@ -153,6 +153,10 @@ def test_a_table_of_many_columns_is_read_without_scrolling_on_a_phone(browser: B
         page.open(f"{base}/book/derive.html")  # of published optimizers, by its cell's tag
         listed = tables.replace(".bd-article", ".bd-article .tag_listed")
         assert page.evaluate(listed) == [0]
+        page.open(f"{base}/book/matrices.html")  # of seven columns, whose names the cells say
+        cells = "document.querySelectorAll('.bd-article table.table:has(th:nth-child(7)) td:nth-child(3)')"
+        named = page.evaluate(f"[...{cells}].map((cell) => getComputedStyle(cell, '::before').content)")
+        assert len(named) > 10 and all("test loss" in name for name in named)
 
 
 @pytest.mark.parametrize("base", ["file"], indirect=True)
