@@ -31,9 +31,10 @@ class Ballistic(Generated):
 
     This is RMSprop with ε inside the root and no momentum. ``weight_decay`` is decoupled: θ ← (1 − lr · wd) θ first.
 
-    v starts at zero, so **the paper's first step has length lr / √(1 − β)** in every coordinate, 31.6 lr at β = 0.999,
-    and the steps stay long for the first 1/(1 − β) of them. The default is not that rule: it divides v by 1 − βⁿ, and
-    the first step has length lr. ``bias_correction=False`` is the paper's rule to the letter.
+    v starts at zero, so **the paper's first step is up to lr / √(1 − β) long** in each coordinate, 31.6 lr at β = 0.999
+    where g² is well above ε / (1 − β), and the steps stay long for the first 1/(1 − β) of them. The default is not that
+    rule: it divides v by 1 − βⁿ, and the first step is up to lr long. ``bias_correction=False`` is the paper's rule to
+    the letter.
 
     Args:
         params: parameters, or dictionaries of parameter groups; every option below may differ between groups.
