@@ -554,8 +554,8 @@ def _simulated(law, H, x0, gamma, horizon, motion, count=6000):
     return total
 
 
-def test_under_a_largest_speed_signs_are_optimal_on_separable_losses_alone():
-    """W17(a): no random control within the limit does better; on a turned bowl the direct optimum does."""
+def test_under_a_largest_speed_signs_are_optimal_on_diagonally_dominant_bowls_alone():
+    """W17(a): no random control within the limit does better; elsewhere the direct optimum does."""
     rng = np.random.default_rng(7)
     objective = ln.Objective(gamma=0.7, price=P.Norm("linf", limit=1.0))
     h, x0 = np.array([0.5, 3.0, 10.0]), np.array([1.0, -0.7, 0.3])
@@ -573,6 +573,9 @@ def test_under_a_largest_speed_signs_are_optimal_on_separable_losses_alone():
         assert low < _simulated(lambda x: -np.sign(H @ x), H, x0, gamma, span, lambda v: 0.0) / less < high
     with pytest.raises(ValueError, match="overdamped"):
         ln.update(ln.Objective(price=P.Norm("linf", limit=1.0)), H @ x0, H, 0.1)
+    H, x0 = np.array([[2.0, -1.2, 0.6], [-1.2, 2.0, 0.7], [0.6, 0.7, 1.5]]), np.array([0.9, -0.7, 0.4])
+    less = richardson(lambda n: cheapest(free, bowl_of(H), x0, 0.0, 2.0, n, bound=1.0), 80)
+    assert _simulated(lambda x: -np.sign(H @ x), H, x0, 0.0, 2.0, lambda v: 0.0) == pytest.approx(less, rel=1e-5)
 
 
 def _open(control, h, x0, gamma, horizon=6.0, count=300):
