@@ -657,7 +657,7 @@ class Norm(Price):
             return Price.hypothesis
         of = {
             "l1": "a sum of convex losses",
-            "linf": "a sum of losses of one coordinate each",
+            "linf": "a sum of losses of one coordinate each, or a bowl with a diagonally dominant Hessian",
             "l2": "of |θ − θ*| alone",
         }
         kinds = sorted({of.get(one.name, "of the singular values of θ − θ*, rising in each") for one in self.layers})
