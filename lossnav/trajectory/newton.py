@@ -57,15 +57,18 @@ def minimise(
         problem: the discretised objective.
         path: start, shape (N+1, D).
         curvature: ∇²L along it, shape (N+1, D, D), if it is known nearly: as from a coarser grid. Easier problems lead
-            on from there only where a limit may hold a path: how near to it, no other grid says. It is kept as long as
-            each step is at most a tenth of the one before; what it changes in the certificate is less than the grid's
-            own error.
+            on from there only where the path is no good start, or a limit may hold it: how near to it, no other grid
+            says. It is kept as long as each step is at most a tenth of the one before; what it changes in the
+            certificate is less than the grid's own error.
         tolerance: on the largest component of a Newton step, relative to how far the path goes (``sizes``).
         limit: most Newton steps.
     """
     paths = np.asarray(path)[None]
-    paths = _led(problem, paths, limit) if curvature is None or problem.walled else paths
-    return _Walk(problem, paths, tolerance, curvature).minima(limit)[0]
+    if curvature is not None and not problem.walled:
+        found = _Walk(problem, paths, tolerance, curvature).minima(limit)[0]
+        if found.converged or not any(problem.eased()):
+            return found
+    return _Walk(problem, _led(problem, paths, limit), tolerance, curvature).minima(limit)[0]
 
 
 def minimise_all(problem: Transcription, paths: Array, *, tolerance: float = 1e-10, limit: int = 200) -> list[Minimum]:
