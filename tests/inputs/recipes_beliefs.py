@@ -165,7 +165,9 @@ def _averages() -> dict[str, Recipe]:
     by_name = {
         "uncertainty.average": Recipe(uncertainty.average, {"loss": thing(BOWL)}),
         "uncertainty.Quadratic": Recipe(uncertainty.Quadratic, {"loss": thing(BOWL)}),
-        "uncertainty.Hermite": Recipe(uncertainty.Hermite, {"loss": thing(LINE), "order": whole(8, high=200)}),
+        "uncertainty.Hermite": Recipe(uncertainty.Hermite, {
+            "loss": thing(LINE), "order": whole(8, high=200, none=True)
+        }),
         "uncertainty.Wells": Recipe(uncertainty.Wells, {
             "centres": array([[0.0], [1.0]], also=("bowl_centre",)), "depths": array([1.0, 2.0], below=0.0, at=True),
             "widths": array([0.5, 0.4], below=0.0, at=True), "bowl": rate(0.1), "bowl_centre": array([0.0], none=True),

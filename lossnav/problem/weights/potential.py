@@ -72,33 +72,13 @@ class Potential(Loss):
         return np.concatenate([by_mean, by_spread], axis=-1)
 
     def hessian(self, theta: ArrayLike) -> Array:
-        """Return ∇²L, shape (..., D, D): exact for a quadratic loss, else by differences of the gradient."""
+        """Return ∇²L, shape (..., D, D): by differences of the gradient where the average has no better way."""
         theta = self._points(theta)
-        if isinstance(self.average, Quadratic):
-            return self._exact(theta)
-        return differences.in_parts(self._differenced, theta, 4 * self.dim)
-
-    def _exact(self, theta: Array) -> Array:
-        assert isinstance(self.average, Quadratic)
-        count, (_, _, v) = self.average.dim, self._split(theta)
-        stiffness = self.average.hessian + self._pull * np.eye(count)
-        hessian = np.zeros((*theta.shape, self.dim))
-        hessian[..., :count, :count] = stiffness
-        rows = np.arange(count, self.dim)
-        hessian[..., rows, rows] = v * np.diag(stiffness) / 2
+        _, _, v = self._split(theta)
+        hessian = differences.in_parts(self.average._stiffness, theta, 4 * self.dim)
+        rows = np.arange(self.dim)
+        hessian[..., rows, rows] += self._pull * np.concatenate([np.ones_like(v), v / 2], axis=-1)
         return hessian
-
-    def _differenced(self, theta: Array) -> Array:
-        """Take differences in units of standard deviations: next to μ a step must be small against √v."""
-        ell = theta[..., self.dim // 2 :]
-        size = np.concatenate([np.exp(ell / 2), np.ones_like(ell)], axis=-1)
-
-        def slope(steps: Array) -> Array:  # by steps in standard deviations and in ln v
-            lead = (slice(None),) * (theta.ndim - 1) + (None,) * (steps.ndim - theta.ndim)
-            return self.gradient(theta[lead] + size[lead] * steps) * size[lead]
-
-        hessian = differences.first(slope, np.zeros_like(theta)) / (size[..., :, None] * size[..., None, :])
-        return (hessian + np.swapaxes(hessian, -1, -2)) / 2
 
     def stationary_points(self) -> Array | None:
         """Return the place of rest of a quadratic loss, ridge solution and v* of Eq. 149, shape (M, D), M ≤ 1."""
