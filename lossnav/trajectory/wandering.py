@@ -4,7 +4,8 @@ Where f is a gradient, no closed orbit can pay: the drift has no circulation, bu
 or to a rest farther out than anybody has looked. Where it is none, an orbit can cost less than any place to rest (see
 ``cycles``), and a solver that only looks for such places would return the second best without a word. What is computed
 here is an upper bound: the cost of a path that was found with a long deadline and then, if γ > 0, stands still for
-ever; if γ = 0, the cost per unit of time of one of its loops, passed again and again; or what it costs to let go.
+ever or lets the drift carry it; if γ = 0, the cost per unit of time of one of its loops, passed again and again; or
+what it costs to let go.
 """
 
 from __future__ import annotations
@@ -71,6 +72,9 @@ def bound(objective: Objective, loss: Loss, theta0: Array) -> Bound | None:
         rate = _loop_rate(objective, loss, unresting)
         return Bound(rate, 1e-6 * abs(rate) if math.isfinite(rate) else 0.0, unresting)
     cost = late.held(objective, loss, path)
+    if cost > path.action:  # standing still need not be the cheapest way to go on: the drift may go round
+        carried = _carried(objective, loss, path([horizon])[0])
+        cost = min(cost, path.action + math.exp(-objective.gamma * horizon) * carried)
     return Bound(cost, path.error, replace(unresting, action=cost))
 
 
@@ -195,29 +199,37 @@ def _held(case: Case, path: Trajectory) -> Trajectory:
 def _carried(objective: Objective, loss: Loss, theta0: Array) -> float:
     """Return what it costs to go with a drift for ever: J for γ > 0, else per unit of time.
 
-    Infinity where the loss does not settle on the way, so that nothing is known of the rest of time, or turns too often
-    for that to be seen; and where the drift draws nothing apart.
+    Infinity where the loss neither settles on the way nor is forgotten, so that nothing is known of the rest of time,
+    or turns too often for that to be seen; and where the drift draws nothing apart.
     """
     drift, gamma = objective.drift, objective.gamma
     turn, apart = _wildness(objective, loss, theta0)
     if drift is None or apart == 0.0:
         return math.inf
-    times = np.linspace(0, min(FADED / gamma if gamma > 0 else math.inf, 60 / apart), 4001)
-    if turn * times[1] > math.pi:
-        return math.inf
-    with np.errstate(all="ignore"):
-        run = scipy.integrate.solve_ivp(
-            lambda _, x: drift(x), times[[0, -1]], theta0, "LSODA", times, rtol=1e-8, atol=1e-10
-        )
-        rate = objective.k * np.asarray(loss.value(run.y.T))
-    tail = rate[-1000:]
-    settled = run.success and np.all(np.isfinite(rate))
-    if not settled or np.ptp(tail) > 1e-3 * (abs(float(tail[-1])) + float(np.ptp(rate))):
-        return math.inf
-    if gamma == 0:
-        return float(tail[-1])
-    paid = float(np.trapezoid(np.exp(-gamma * times) * rate, times))
-    return paid + math.exp(-gamma * times[-1]) * float(np.max(tail)) / gamma
+
+    def rates(t: float, state: Array) -> Array:
+        place = state[:-1]
+        return np.append(drift(place), math.exp(-gamma * t) * objective.k * float(loss.value(place)))
+
+    # Who is drawn away soon has settled, and would leave the range of numbers; who goes round never settles.
+    for span in [60 / apart] + ([FADED / gamma] if gamma > 0 else []):
+        times = np.linspace(0, span, 4001)
+        if turn * times[1] > math.pi:
+            return math.inf
+        with np.errstate(all="ignore"):
+            run = scipy.integrate.solve_ivp(
+                rates, times[[0, -1]], np.append(theta0, 0.0), "LSODA", times, rtol=1e-8, atol=1e-10
+            )
+            rate = objective.k * np.asarray(loss.value(run.y[:-1].T))
+        if not (run.success and np.all(np.isfinite(rate))):
+            return math.inf
+        tail = rate[-1000:]
+        settled = np.ptp(tail) <= 1e-3 * (abs(float(tail[-1])) + float(np.ptp(rate)))
+        if settled and gamma == 0:
+            return float(tail[-1])
+        if settled or gamma * span >= FADED:
+            return float(run.y[-1, -1] + math.exp(-gamma * span) * float(np.max(tail)) / gamma)
+    return math.inf
 
 
 def _refused(rival: Bound, why: str) -> Trajectory:

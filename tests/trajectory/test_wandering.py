@@ -35,6 +35,17 @@ def test_gamma_zero_says_what_resting_and_going_round_cost():
         ln.solve(turning(1.0), ring(), [1.5, 0.5])
 
 
+def test_who_goes_round_pays_no_more_than_one_whom_the_drift_carries():
+    """On its limit cycle a drift carries for L/γ; to stand still there, where the deadline finds one, costs |f|²/2."""
+
+    def circling(x):
+        return (1 - (x**2).sum(-1, keepdims=True)) * x + 3 * np.stack([-x[..., 1], x[..., 0]], axis=-1)
+
+    bowl = ln.losses.Quadratic(0.02 * np.eye(2), minimum=[0.0, 0.0])
+    found = wandering.bound(ln.Objective(gamma=0.05, drift=circling), bowl, np.array([1.0, 0.0]))
+    assert 0.19 < found.cost < 0.01 / 0.05
+
+
 @pytest.mark.parametrize(("gamma", "rate", "tilt"), [(0.0, 0.5, 0.1), (0.2, 0.6, 0.2)])
 def test_a_rest_that_stands_is_not_returned_if_the_cycle_is_cheaper(gamma, rate, tilt):
     """Above the locking threshold there still is a place to rest, a minimum of L_eff at gamma = 0."""
