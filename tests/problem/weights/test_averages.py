@@ -64,7 +64,7 @@ def test_averages_take_batches() -> None:
             np.testing.assert_allclose(part(mu, v)[2, 1], part(mu[2, 1], v[2, 1]), rtol=1e-12)
 
 
-def test_a_quartic_of_three_weights_has_its_second_derivatives_from_calls_of_bounded_size() -> None:
+def test_a_quartic_of_three_weights_has_its_second_derivatives_from_few_places() -> None:
     sizes = []
 
     def value(x):
@@ -72,17 +72,17 @@ def test_a_quartic_of_three_weights_has_its_second_derivatives_from_calls_of_bou
         return (x**4).sum(-1) / 4 + x.prod(-1)
 
     potential = un.Potential(un.average(ln.losses.Function(value, dim=3)), temperature=0.5)
-    theta = np.random.default_rng(4).normal(size=(20, 6))
+    theta = np.random.default_rng(4).normal(size=(2, 6))
     mu, v = theta[:, :3], np.exp(theta[:, 3:])
     # E[θ⁴] = μ⁴ + 6μ²v + 3v², and of independent weights E[θ₁θ₂θ₃] is that of the means
-    expected = np.zeros((20, 6, 6))
+    expected = np.zeros((2, 6, 6))
     for i, (j, k) in enumerate(((1, 2), (2, 0), (0, 1))):
         expected[:, i, i] = 3 * (mu[:, i] ** 2 + v[:, i])
         expected[:, j, k] = expected[:, k, j] = mu[:, i]
         expected[:, i, i + 3] = expected[:, i + 3, i] = 3 * mu[:, i] * v[:, i]
         expected[:, i + 3, i + 3] = 1.5 * mu[:, i] ** 2 * v[:, i] + 3 * v[:, i] ** 2
     np.testing.assert_allclose(potential.hessian(theta), expected, rtol=1e-5, atol=1e-4)
-    assert max(sizes) <= 2**23
+    assert sum(sizes) < 2 * 1000 * 14 * 3  # 1000 nodes a place, and a Hessian by differences takes 13
 
 
 @pytest.mark.parametrize(
