@@ -121,7 +121,7 @@ function deadlineWords(setting) {
   const { negative, endShare } = impliedWeight(setting);
   const { span, gamma, charge, drawn } = setting;
   const idle = Math.max(...drawn) === 0;
-  const verdict = idle ? "Your schedule stands still." : negative ? "Nobody who minimises a loss wants your schedule." : "Your schedule is the best for some loss weight.";
+  const verdict = idle ? "Your schedule stands still." : negative ? "On a straight slope nobody wants your schedule." : "Your schedule is the best for some loss weight.";
   return [verdict, [
     `You drew ${drawn.map((a) => fixed(a, 2)).join(", ")}; the weight is negative for ${compact(100 * negative)} % of the time.`,
     `The end, where the rate is ${fixed(lastOf(drawn), 2)}, is charged ${fixed(100 * endShare, 0)} % of everything.`,

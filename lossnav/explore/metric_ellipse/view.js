@@ -31,7 +31,7 @@ const buildMetricEllipse = (root, state) => {
   let frame;
   return simpleView(root, state, SHARED, {
     label: "how a metric turns the step",
-    hint: "Turn the ellipse: at which angle do all directions agree? Drag its end, or the start; then send γ to 0.",
+    hint: "Turn the ellipse: at which angle do all but gradient descent agree? Drag its end, or the start; then send γ to 0.",
     dials: {
       angle: angleDial(state, "angle", { symbol: "α", name: "angle of the cheap direction", marks: SHARED.traits.angle.range }, 360),
       ratio: logDial(state, "ratio", { symbol: "ρ", name: "axis ratio of the ellipse", marks: SHARED.traits.ratio.range }),
