@@ -15,6 +15,7 @@ CODE = '''def ramp(x: "1 + 1", low=0):
     return False
 
 
+from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     low = 1 + 1
 '''

@@ -129,7 +129,7 @@ def test_powers_go_where_direct_minimisation_goes(name, p):
 
 
 def test_a_power_near_one_whose_speeds_pass_zero_converges():
-    """Newton's method overshoots |v|^p where v is small: of 126 paths by these wells 37 were refused, and one is."""
+    """Newton's method overshoots |v|^p where v is small: of 126 paths by these wells 37 were refused, and none is."""
     centres, depths = np.array([0.735, 1.448, 0.003]), np.array([0.36, 1.725, 1.432])
     loss = ln.losses.Function(lambda x: x[..., 0] ** 2 / 4 - np.exp(-((x - centres) ** 2)) @ depths, dim=1)
     price, gradient = lambda v: np.abs(v) ** 1.2 / 3.6, lambda v: np.sign(v) * np.abs(v) ** 0.2 / 3.0
