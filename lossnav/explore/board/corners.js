@@ -49,6 +49,11 @@ export function shownAt(at) {
   return { equation: tree(equation), rate: tree(rate), velocity: tree(velocity), step: tree(step), beliefs: beliefs.map(tree), source };
 }
 
+const SOURCES = KNOWN.map(({ at }) => shownAt(at)?.source);
+
+/** The known corner whose code is that of a corner. @type {(at: Corner) => Known | undefined} */
+export const alike = (at) => KNOWN[SOURCES.indexOf(shownAt(at)?.source)];
+
 /**
  * The call that makes a corner's rule.
  * @type {(at: Corner, dt: string) => string[]}

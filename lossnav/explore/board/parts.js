@@ -7,7 +7,7 @@ import { formula } from "../formula.js";
 import { couple, entries, fixed, lastOf, make, mapped, setAll } from "../kit.js";
 import { treeNode } from "../trees.js";
 import SHARED from "./constants.json" with { type: "json" };
-import { ANSWERS, KNOWN, SWITCHES, differing } from "./corners.js";
+import { ANSWERS, KNOWN, SWITCHES, alike, differing } from "./corners.js";
 import { BOARD_BOWL } from "./model.js";
 
 /**
@@ -115,8 +115,12 @@ export function boardWords(at, { start, dt, noise }, path, planned, changed) {
     const reason = "With γ = 0 the whole future counts, without a curvature nothing ends the descent, and the gradient is believed to last: J has no minimum.";
     return [[...answer, "There is no plan."].join(" "), [reason, "Any one helps: γ > 0, a curvature, or a belief that fades.", from]];
   }
-  const verdict = names.length ? "No optimizer of the list." : `This is ${known.name}.`;
-  const more = names.length ? `${names.length === 1 ? "One switch" : `${names.length} switches`} away: ${near.slice(0, 2).join("; ")}.` : `${known.note}.`;
+  const twin = alike(at);
+  const [verdict, more] = !names.length
+    ? [`This is ${known.name}.`, `${known.note}.`]
+    : twin
+      ? [`This is ${twin.name}, too.`, `Its code is the same: here it makes no difference ${switchWords(differing(at, twin.at))}.`]
+      : ["No optimizer of the list.", `${names.length === 1 ? "One switch" : `${names.length} switches`} away: ${near.slice(0, 2).join("; ")}.`];
   const where = lost ? `lost after ${path.length - 1} steps` : `after ${path.length - 1} steps at ${couple(end, spell)}, L = ${fixed(loss, 3)}`;
   return [[...answer, verdict].join(" "), [more, `${from}: first to ${couple(path[1], spell)}, ${where}.`]];
 }
