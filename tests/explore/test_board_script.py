@@ -221,7 +221,9 @@ def test_names_are_found_and_told(board_script):
     assert [name for name, _ in known] == list(board.NAMES.values()) == list(board.NOTES)
     assert dict(known)["AdamW"] == [] and dict(known)["Adam, by metric"] == ["drift"]
     # So are those that only assume otherwise, and whose code is that of a name.
-    source = {name: board.corner(dict(zip(board.SWITCHES, at, strict=True)))["source"] for at, name in board.NAMES.items()}
+    source = {
+        name: board.corner(dict(zip(board.SWITCHES, at, strict=True)))["source"] for at, name in board.NAMES.items()
+    }
     alike = board_script("given.map((at) => M.alike(at)?.name)", PLANNED)
     for at, name in zip(PLANNED, alike, strict=True):
         assert source[name] == board.corner(at)["source"] if name else board.corner(at)["source"] not in source.values()
