@@ -211,8 +211,8 @@ def _carried(objective: Objective, loss: Loss, theta0: Array) -> float:
         place = state[:-1]
         return np.append(drift(place), math.exp(-gamma * t) * objective.k * float(loss.value(place)))
 
-    # Who is drawn away soon has settled, and would leave the range of numbers; who goes round never settles.
-    for span in [60 / apart] + ([FADED / gamma] if gamma > 0 else []):
+    # Who is drawn away soon has settled, and would leave the range of numbers; who goes round is forgotten in the end.
+    for span in sorted([60 / apart] + ([FADED / gamma] if gamma > 0 else [])):
         times = np.linspace(0, span, 4001)
         if turn * times[1] > math.pi:
             return math.inf

@@ -46,6 +46,15 @@ def test_who_goes_round_pays_no_more_than_one_whom_the_drift_carries():
     assert 0.19 < found.cost < 0.01 / 0.05
 
 
+@pytest.mark.parametrize(("apart", "gamma"), [(1e-5, 1.0), (1e-3, 0.3), (0.02, 0.5)])
+def test_however_slowly_a_drift_spirals_out_what_going_with_it_costs_is_known(apart, gamma):
+    """|θ| = e^{at} from 1, so J = c/(γ − 2a); 60 e-folds take so long that it turns too often to be followed."""
+    spiral = ln.drifts.Linear([[apart, -3.0], [3.0, apart]])
+    bowl = ln.losses.Function(lambda x: 0.01 * (x**2).sum(-1), dim=2)
+    cost = wandering._carried(ln.Objective(gamma=gamma, drift=spiral), bowl, np.array([1.0, 0.0]))
+    assert cost == pytest.approx(0.01 / (gamma - 2 * apart), rel=1e-6)
+
+
 @pytest.mark.parametrize(("gamma", "rate", "tilt"), [(0.0, 0.5, 0.1), (0.2, 0.6, 0.2)])
 def test_a_rest_that_stands_is_not_returned_if_the_cycle_is_cheaper(gamma, rate, tilt):
     """Above the locking threshold there still is a place to rest, a minimum of L_eff at gamma = 0."""
