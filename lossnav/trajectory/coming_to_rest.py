@@ -16,9 +16,9 @@ from lossnav.trajectory import approach, itineraries, late, newton, stationary
 from lossnav.trajectory.case import Case
 from lossnav.trajectory.itineraries import Stretch
 from lossnav.trajectory.mesh import Split, double, first_steps, most_steps
-from lossnav.trajectory.nodal import account, nodes_of, trajectory_of
+from lossnav.trajectory.nodal import cost, nodes_of, trajectory_of
 from lossnav.trajectory.refinement import Settings, lowered, refine
-from lossnav.trajectory.result import Trajectory, compared
+from lossnav.trajectory.result import Trajectory
 from lossnav.trajectory.riccati import LocalValue
 from lossnav.trajectory.stationary import Rests
 from lossnav.trajectory.status import Status
@@ -43,7 +43,7 @@ class _Probe:
     @property
     def action(self) -> float:
         """J, to the accuracy of the grid; where that is infinite, its excess over resting."""
-        return compared(*account(self.problem, self.minimum.action, self.minimum.path)[:2])
+        return cost(self.problem, self.minimum.action, self.minimum.path)
 
     def trajectory(self) -> Trajectory:
         """Return it as it is: what was found is not refined."""

@@ -15,7 +15,7 @@ import scipy
 from lossnav._checks import Array
 from lossnav.trajectory import newton
 from lossnav.trajectory.motion import acceleration
-from lossnav.trajectory.result import Trajectory, final_charge, resting_action
+from lossnav.trajectory.result import Trajectory, compared, final_charge, resting_action
 from lossnav.trajectory.riccati import Motion, continued
 from lossnav.trajectory.status import Status
 from lossnav.trajectory.transcription import Transcription, switch_nodes
@@ -191,6 +191,11 @@ def account(problem: Transcription, cost_to_go: float, path: Array) -> tuple[flo
         level = resting_action(objective.k * problem.level, objective.gamma, 1.0, problem.horizon)
         return cost_to_go + level + final_charge(objective, problem.level), math.nan, path[-1].copy()
     return *end.total(objective, problem.loss, path[0], cost_to_go, problem.level, problem.horizon), end.fixed
+
+
+def cost(problem: Transcription, cost_to_go: float, path: Array) -> float:
+    """Return what paths are ``compared`` by, of such a sum."""
+    return compared(*account(problem, cost_to_go, path)[:2])
 
 
 def _outcome(problem: Transcription, fine: newton.Minimum, change: float, rtol: float) -> tuple[Status, str]:

@@ -12,7 +12,7 @@ from lossnav._checks import Array
 from lossnav.problem.functions import budget
 from lossnav.trajectory import approach, newton
 from lossnav.trajectory.mesh import double, most_steps
-from lossnav.trajectory.nodal import Nodes, account, curve, nodes_of, trajectory_of
+from lossnav.trajectory.nodal import Nodes, cost, curve, nodes_of, trajectory_of
 from lossnav.trajectory.result import Trajectory, compared
 from lossnav.trajectory.transcription import Transcription
 
@@ -122,9 +122,10 @@ def _romberg(problem: Transcription, minimum: newton.Minimum, settings: Settings
             limit = fine
         if change <= rtol or lost or rounding or finer.steps >= most_steps(dim) or budget.spent():
             return trajectory_of(finer, next_minimum, limit, change, rtol, error)
-        cost = compared(*account(finer, limit.action + finer.bias(next_minimum.path), limit.path)[:2])
-        if error <= _ROUGH * _size(problem, limit) and cost - _CLEARLY * error > best:
-            return trajectory_of(finer, next_minimum, limit, error=error)
+        if best < math.inf and error <= _ROUGH * _size(problem, limit):
+            reached = cost(finer, limit.action + finer.bias(next_minimum.path), limit.path)
+            if reached - _CLEARLY * error > best:
+                return trajectory_of(finer, next_minimum, limit, error=error)
         # A grid on which Newton's method failed says nothing of how the next ones differ.
         before, older, size, last = coarse if good else None, limit, shift, change
         problem, minimum, coarse, good = finer, next_minimum, fine, next_minimum.converged
