@@ -14,9 +14,9 @@ import difflib
 import functools
 import math
 import os
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from types import UnionType
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -348,17 +348,21 @@ def symmetric(name: str, value: ArrayLike, *, dim: int | None = None, definite: 
     return matrix
 
 
-def shaped(kind: type[Any], **axes: int) -> None:
-    """Let methods of a class that is not of this package raise ``ValueError`` where they return another shape.
+class Shaped:
+    """A class of which subclasses outside of this package raise ``ValueError`` where a method returns another shape.
 
-    Args:
-        kind: the class.
-        axes: for each name of a method, which is called with points of shape (..., D), how many axes of length D its
+    Attributes:
+        _axes: for each name of a method, which is called with points of shape (..., D), how many axes of length D its
             result has in the place of their last.
     """
-    if kind.__module__.partition(".")[0] != __name__.partition(".")[0]:
-        for name in axes.keys() & vars(kind).keys():
-            setattr(kind, name, _shaped(f"{kind.__name__}.{name}", vars(kind)[name], axes[name]))
+
+    _axes: ClassVar[Mapping[str, int]] = {}
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if cls.__module__.partition(".")[0] != __name__.partition(".")[0]:
+            for name in cls._axes.keys() & vars(cls).keys():
+                setattr(cls, name, _shaped(f"{cls.__name__}.{name}", vars(cls)[name], cls._axes[name]))
 
 
 def _shaped(name: str, method: Callable[..., Any], axes: int) -> Callable[..., Any]:

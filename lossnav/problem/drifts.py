@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,14 +21,11 @@ def __dir__() -> list[str]:
     return __all__
 
 
-class Drift(abc.ABC):
+class Drift(_checks.Shaped, abc.ABC):
     """A drift field: calling it gives f(θ); all methods accept leading batch axes."""
 
+    _axes: ClassVar = {"__call__": 1, "jacobian": 2}
     dim: int | None = None  # None: the field is defined in every dimension
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        _checks.shaped(cls, __call__=1, jacobian=2)
 
     @abc.abstractmethod
     def __call__(self, theta: ArrayLike) -> Array:

@@ -46,7 +46,7 @@ class Bowl(NamedTuple):
     gamma: float
 
 
-class Price(abc.ABC):
+class Price(_checks.Shaped, abc.ABC):
     """A convex, even price φ of the velocity θ̇, of shape (..., D).
 
     One of your own is a frozen dataclass with ``value`` and ``velocity``; ``ln.solve`` needs ``lengths``, ``softened``
@@ -65,6 +65,7 @@ class Price(abc.ABC):
         hurry: how often in a unit of time a path looks different, unit 1/T, where that is known.
     """
 
+    _axes: ClassVar = {"value": 0, "velocity": 1}
     order: ClassVar[int] = 1
     smooth: ClassVar[bool] = False
     moves: ClassVar[bool] = True
@@ -74,10 +75,6 @@ class Price(abc.ABC):
     bare: bool = False
     lengths: ClassVar[Mapping[str, float]] = {}
     hurry: float = 0.0
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        _checks.shaped(cls, value=0, velocity=1)
 
     @abc.abstractmethod
     def value(self, v: ArrayLike) -> Any:

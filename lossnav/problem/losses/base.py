@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import abc
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,7 +12,7 @@ from lossnav import _checks
 from lossnav._checks import Array
 
 
-class Loss(abc.ABC):
+class Loss(_checks.Shaped, abc.ABC):
     """A loss landscape over D parameters.
 
     Attributes:
@@ -22,14 +22,11 @@ class Loss(abc.ABC):
         positive: which parameters must stay > 0, by their places on the last axis; L means nothing elsewhere.
     """
 
+    _axes: ClassVar = {"value": 0, "gradient": 1, "hessian": 2}
     dim: int
     calls: int | None = None
     timed: bool = False
     positive: tuple[int, ...] = ()
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        _checks.shaped(cls, value=0, gradient=1, hessian=2)
 
     @abc.abstractmethod
     def value(self, theta: ArrayLike) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import abc
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,7 +13,7 @@ from lossnav._checks import Array
 from lossnav.problem.functions import differences
 
 
-class Metric(abc.ABC):
+class Metric(_checks.Shaped, abc.ABC):
     r"""A metric on D parameters: the price of speed is :math:`|\dot\theta|_G^2/2\eta`.
 
     Attributes:
@@ -21,12 +21,9 @@ class Metric(abc.ABC):
         constant: whether G is the same for every θ.
     """
 
+    _axes: ClassVar = {"matrix": 2, "derivative": 3, "second_derivative": 4}
     dim: int
     constant: bool = False
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        _checks.shaped(cls, matrix=2, derivative=3, second_derivative=4)
 
     @abc.abstractmethod
     def matrix(self, theta: ArrayLike) -> Array:
