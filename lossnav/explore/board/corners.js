@@ -51,8 +51,8 @@ export function shownAt(at) {
 
 const SOURCES = KNOWN.map(({ at }) => shownAt(at)?.source);
 
-/** The known corner whose code is that of a corner. @type {(at: Corner) => Known | undefined} */
-export const alike = (at) => KNOWN[SOURCES.indexOf(shownAt(at)?.source)];
+/** The known corner whose code is what a corner shows. @type {(shown: Shown) => Known | undefined} */
+export const alike = ({ source }) => KNOWN[SOURCES.indexOf(source)];
 
 /**
  * The call that makes a corner's rule.

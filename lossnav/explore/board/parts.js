@@ -98,9 +98,9 @@ export function codeBox() {
 
 /**
  * What the board says of a corner and its path: first what the last answer changed.
- * @type {(at: Corner, run: Run, path: number[][], planned: boolean, changed: SwitchName[]) => [string, string[]]}
+ * @type {(at: Corner, run: Run, path: number[][], shown: Shown | null, changed: SwitchName[]) => [string, string[]]}
  */
-export function boardWords(at, { start, dt, noise }, path, planned, changed) {
+export function boardWords(at, { start, dt, noise }, path, shown, changed) {
   const away = KNOWN.map((known) => ({ known, names: differing(at, known.at) })).sort((a, b) => a.names.length - b.names.length);
   const [{ known, names }] = away;
   const near = away.filter((one) => one.names.length === names.length).map((one) => `${one.known.name} (${switchWords(one.names)})`);
@@ -111,16 +111,18 @@ export function boardWords(at, { start, dt, noise }, path, planned, changed) {
   const [last] = changed;
   const answer = changed.length === 1 ? [ANSWERS[last][at[last]]] : [];
   const from = `Δt = ${fixed(dt, 2)}, σ = ${fixed(noise, 2)}, from ${couple(start, spell)}`;
-  if (!planned) {
+  if (!shown) {
     const reason = "With γ = 0 the whole future counts, without a curvature nothing ends the descent, and the gradient is believed to last: J has no minimum.";
     return [[...answer, "There is no plan."].join(" "), [reason, "Any one helps: γ > 0, a curvature, or a belief that fades.", from]];
   }
-  const twin = alike(at);
-  const [verdict, more] = !names.length
-    ? [`This is ${known.name}.`, `${known.note}.`]
-    : twin
-      ? [`This is ${twin.name}, too.`, `Its code is the same: here it makes no difference ${switchWords(differing(at, twin.at))}.`]
-      : ["No optimizer of the list.", `${names.length === 1 ? "One switch" : `${names.length} switches`} away: ${near.slice(0, 2).join("; ")}.`];
+  const twin = alike(shown);
+  let [verdict, more] = [`This is ${known.name}.`, `${known.note}.`];
+  if (names.length && twin) {
+    [verdict, more] = [`This is ${twin.name}, too.`, `Its code is the same: here it makes no difference ${switchWords(differing(at, twin.at))}.`];
+  } else if (names.length) {
+    const switches = names.length === 1 ? "One switch" : `${names.length} switches`;
+    [verdict, more] = ["No optimizer of the list.", `${switches} away: ${near.slice(0, 2).join("; ")}.`];
+  }
   const where = lost ? `lost after ${path.length - 1} steps` : `after ${path.length - 1} steps at ${couple(end, spell)}, L = ${fixed(loss, 3)}`;
   return [[...answer, verdict].join(" "), [more, `${from}: first to ${couple(path[1], spell)}, ${where}.`]];
 }

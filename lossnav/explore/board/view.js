@@ -69,7 +69,7 @@ const buildBoard = (root, state) => {
     dials.noise.show(run.noise);
     formulas.show(shown);
     code.show(shown);
-    says.say(...boardWords(at, run, path, shown !== null, changed));
+    says.say(...boardWords(at, run, path, shown, changed));
     moving.replaceChildren();
     const last = stepsUntilEnd(run.dt);
     dots.show(frame, shown ? [{ at: (share) => pixels(frame)(between(path, share * last)), color: ink("optimal") }] : []);
