@@ -17,11 +17,11 @@ from lossnav_explorables import STATE, VIEW
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "_tools"))
 from paths import EXPLORE
 
-from lossnav.explore._scripts import STYLES, bundle
+from lossnav.explore._scripts import STYLES, bundle, folder_of
 
 HELD = re.compile(rf'<script type="{re.escape(STATE)}">(?P<states>.*?)</script>', re.DOTALL)
 SHOWN = re.compile(rf'<script type="{re.escape(VIEW)}">(?P<view>.*?)</script>', re.DOTALL)
-HOME = re.compile(r"lossnav\.explore\.(?P<folder>\w+)\.widget\.\w+")  # of an explorable: the module of its class
+CLASS = re.compile(r"lossnav\.explore\.(?:\w+\.)*(?P<name>\w+)")  # of an explorable
 MACHINERY = ("layout", "tabbable", "tooltip")
 
 
@@ -32,9 +32,9 @@ def with_bundles(page: str) -> str:
     def taken(match: re.Match[str]) -> str:
         for key, model in json.loads(match["states"])["state"].items():
             state = model["state"]
-            if home := HOME.fullmatch(str(state.get("_anywidget_id"))):
+            if known := CLASS.fullmatch(str(state.get("_anywidget_id"))):
                 values = {name: v for name, v in state.items() if name[0] != "_" and name not in MACHINERY}
-                ours[key] = home["folder"], values
+                ours[key] = folder_of(known["name"]).name, values
         return ""
 
     page = HELD.sub(taken, page)

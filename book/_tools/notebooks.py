@@ -16,7 +16,6 @@ from __future__ import annotations
 import argparse
 import base64
 import hashlib
-import importlib
 import io
 import json
 import os
@@ -204,8 +203,9 @@ def shown_explorables(name: str) -> list[Any]:
 
 def remade(held: dict[str, Any]) -> Any:
     """The explorable whose state a notebook holds."""
-    module, _, kind = held["_anywidget_id"].rpartition(".")
-    widget = getattr(importlib.import_module(module), kind)()
+    from lossnav import explore
+
+    widget = getattr(explore, held["_anywidget_id"].rpartition(".")[2])()
     names = [trait for trait in widget.trait_names(sync=True) if trait[0] != "_" and trait in held]
     widget.set_state({trait: held[trait] for trait in names if trait not in ("layout", "tabbable", "tooltip")})
     return widget

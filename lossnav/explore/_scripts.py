@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -10,14 +11,15 @@ from typing import Any
 STYLES = [Path(__file__).with_name(name) for name in ("drawing.css", "explorable.css")]
 
 
-def constants(place: str | Path) -> dict[str, Any]:
-    """Return what ``constants.json`` in a widget's folder, or beside a file of it, holds; its script reads it, too."""
-    return _constants_in(Path(place) if Path(place).is_dir() else Path(place).parent)
+def folder_of(name: str) -> Path:
+    """Return the folder of the explorable with a name: ``pull_back`` of ``PullBack``."""
+    return Path(__file__).with_name(re.sub(r"(?<=.)(?=[A-Z])", "_", name).lower())
 
 
 @cache
-def _constants_in(folder: Path) -> dict[str, Any]:
-    """Read a folder's constants once: a widget's module asks for them, and its class, when it is made."""
+def constants(place: str | Path) -> dict[str, Any]:
+    """Return what ``constants.json`` in a widget's folder, or beside a file of it, holds; its script reads it, too."""
+    folder = Path(place) if Path(place).is_dir() else Path(place).parent
     return dict(json.loads((folder / "constants.json").read_text(encoding="utf-8")))
 
 

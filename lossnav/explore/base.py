@@ -8,7 +8,6 @@ import html
 import inspect
 import json
 import math
-import sys
 import types
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Mapping, Sequence
@@ -28,9 +27,9 @@ from lossnav.explore._scripts import constants, module, stylesheet
 class Explorable(anywidget.AnyWidget):
     """An interactive figure with a static twin.
 
-    A subclass stands in a folder of its own, beside its constants, its styles and its script, ``view.js``, whose
-    default export is ``explorable(name, build, …)`` with the class's name. It holds its state in traits tagged
-    ``sync=True``, which ``declared`` makes of the constants. Those with a ``check`` are what its constructor takes, in
+    Each has a folder of its own with its constants, its styles and its script, ``view.js``, whose default export is
+    ``explorable(name, build, …)`` with the class's name. It holds its state in traits tagged ``sync=True``, which
+    ``declared`` makes of the constants. Those with a ``check`` are what its constructor takes, in
     their order and with their defaults: the check takes the argument's name and value, and returns what the trait is to
     hold.
 
@@ -47,11 +46,7 @@ class Explorable(anywidget.AnyWidget):
     __signature__: ClassVar[inspect.Signature] = inspect.Signature()
 
     def __init_subclass__(cls, **options: Any) -> None:
-        home = getattr(sys.modules[cls.__module__], "__file__", None)
-        # a class of the same module is one of these already, as it is of an instance that gets traits
-        again = any(issubclass(base, Explorable) and base.__module__ == cls.__module__ for base in cls.__bases__)
-        if home and Path(home).with_name("view.js").is_file() and not again:
-            cls._folder = folder = Path(home).parent
+        if folder := vars(cls).get("_folder"):  # and not that of a base, whose script it has already
             cls._esm, cls._css, cls._shared = module(folder), stylesheet(folder), constants(folder)
         super().__init_subclass__(**options)
         own = {n: _argument(n, trait) for n, trait in vars(cls).items() if "check" in getattr(trait, "metadata", ())}
@@ -112,8 +107,8 @@ class Explorable(anywidget.AnyWidget):
         return [name for name in self.trait_names(sync=True) if name[0] != "_" and name not in machinery]
 
 
-def declared(file: str, *more: type) -> type[Explorable]:
-    """Return the class of the explorable in whose folder a module lies, made of what its ``constants.json`` declares.
+def declared(file: str | Path, *more: type) -> type[Explorable]:
+    """Return the class of the explorable in whose folder a file lies, made of what its ``constants.json`` declares.
 
     ``more`` are classes with methods that it has beside.
 
@@ -131,7 +126,8 @@ def declared(file: str, *more: type) -> type[Explorable]:
     name = "".join(map(str.capitalize, folder.name.split("_")))
     body: dict[str, Any] = {
         "__doc__": "\n".join([*about, raised]),
-        "__module__": f"lossnav.explore.{folder.name}.{Path(file).stem}",
+        "__module__": "lossnav.explore",  # where users find it
+        "_folder": folder,
     }
     traits = {name: _trait(spec, axis) for name, spec in shared["traits"].items()}
     bases = more if any(issubclass(base, Explorable) for base in more) else (*more, Explorable)

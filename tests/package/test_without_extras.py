@@ -77,7 +77,7 @@ print("torch" in sys.modules, found.action)
 @pytest.mark.parametrize(("missing", "call"), [
     ("torch", "lossnav.derive(lossnav.Objective(gamma=0.1), dt=0.1).optimizer([])"),
     ("matplotlib", "importlib.import_module('lossnav.figures.rows')"),
-    ("anywidget", "importlib.import_module('lossnav.explore.race.widget')"),
+    ("anywidget", "importlib.import_module('lossnav.explore.plain')"),
     ("distributed", "importlib.import_module('lossnav.lab.sweep.drive')._client('tcp://nowhere').__enter__()"),
 ])  # fmt: skip
 @pytest.mark.slow

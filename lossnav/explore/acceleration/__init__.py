@@ -1,1 +1,0 @@
-"""Accelerated methods on a quadratic loss."""

@@ -1,1 +1,0 @@
-"""What a learner assumed, read from the rates of its modes."""

@@ -1,1 +1,0 @@
-"""Steepest descent under a limit of speed, and the best path."""

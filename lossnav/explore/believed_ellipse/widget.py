@@ -1,5 +1,0 @@
-"""``BelievedEllipse`` in Python: its constants declare it."""
-
-from lossnav.explore.base import Explorable, declared
-
-BelievedEllipse: type[Explorable] = declared(__file__)

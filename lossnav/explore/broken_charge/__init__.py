@@ -1,1 +1,0 @@
-"""What a loss cannot change, and what changes it."""

@@ -1,1 +1,0 @@
-"""How a weight grows certain, and slow."""

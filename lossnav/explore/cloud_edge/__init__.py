@@ -1,1 +1,0 @@
-"""What a finite step does to the cloud of SGD."""

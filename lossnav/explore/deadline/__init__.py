@@ -1,1 +1,0 @@
-"""Schedules from a deadline, and the loss weight that a schedule asks for."""

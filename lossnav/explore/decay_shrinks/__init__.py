@@ -1,1 +1,0 @@
-"""What decay leaves of each direction."""

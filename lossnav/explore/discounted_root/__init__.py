@@ -1,1 +1,0 @@
-"""Where a discount takes the square root away."""

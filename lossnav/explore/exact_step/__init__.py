@@ -1,1 +1,0 @@
-"""How long a step may be."""

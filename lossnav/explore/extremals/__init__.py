@@ -1,1 +1,0 @@
-"""All solutions of one equation, and the one that cost chooses."""

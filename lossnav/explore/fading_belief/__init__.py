@@ -1,1 +1,0 @@
-"""Adam's ε as a gradient that is believed to fade."""

@@ -1,1 +1,0 @@
-"""How much a belief that knows nothing learns from its n-th datum."""

@@ -1,1 +1,0 @@
-"""The kinetic energy of two plans, followed back from where they rest."""

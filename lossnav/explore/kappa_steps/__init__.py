@@ -1,1 +1,0 @@
-"""How many steps each method needs."""

@@ -1,1 +1,0 @@
-"""How far one direction gets in n steps."""

@@ -1,1 +1,0 @@
-"""The window in which momentum treats all curvatures alike."""

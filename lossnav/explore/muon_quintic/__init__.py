@@ -1,1 +1,0 @@
-"""One singular value under Muon's quintic, and under the cubic that may follow it."""

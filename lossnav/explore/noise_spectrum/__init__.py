@@ -1,1 +1,0 @@
-"""Where noise pushes, and the exponent that comes of it."""

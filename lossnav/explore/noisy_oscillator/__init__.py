@@ -1,1 +1,0 @@
-"""One mode of SGD in phase space, with its noise."""

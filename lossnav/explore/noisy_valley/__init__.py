@@ -1,1 +1,0 @@
-"""A valley with noise that has a direction of its own."""

@@ -1,1 +1,0 @@
-"""A learner that pays for acceleration, beside the heavy ball."""

@@ -1,1 +1,0 @@
-"""Steps that become a path."""

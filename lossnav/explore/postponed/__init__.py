@@ -1,1 +1,0 @@
-"""A deadline that moves while the learner plans for it."""

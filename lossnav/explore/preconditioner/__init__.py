@@ -1,1 +1,0 @@
-"""The optimal preconditioner over curvature."""

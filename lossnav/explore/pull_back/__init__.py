@@ -1,1 +1,0 @@
-"""What certainty about one task leaves for the next."""

@@ -1,1 +1,0 @@
-"""A push and a brake, and the limit that both share."""

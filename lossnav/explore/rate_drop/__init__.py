@@ -1,1 +1,0 @@
-"""A normalised layer after its learning rate has been lowered."""

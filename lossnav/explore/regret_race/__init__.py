@@ -1,1 +1,0 @@
-"""Six rules on one valley, and what each of them regrets."""

@@ -1,1 +1,0 @@
-"""The same paths under other names of the parameters."""

@@ -1,1 +1,0 @@
-"""Gradient descent on a loss of the direction alone."""

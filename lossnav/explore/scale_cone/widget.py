@@ -1,5 +1,0 @@
-"""``ScaleCone`` in Python: its constants declare it."""
-
-from lossnav.explore.base import Explorable, declared
-
-ScaleCone: type[Explorable] = declared(__file__)

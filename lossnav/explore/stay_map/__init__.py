@@ -1,1 +1,0 @@
-"""The map of staying and crossing, and the paths behind its points."""

@@ -1,1 +1,0 @@
-"""Three rules over their learning rates, in recorded runs."""
