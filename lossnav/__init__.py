@@ -16,8 +16,7 @@ from lossnav import _extras, _lazy
 #: Of the package that built this book.
 __version__ = "0.2.0"
 
-_PLACES = _lazy.places(__name__, __file__)
-__getattr__, _, __all__ = _lazy.attach(__name__, _PLACES)
+__getattr__, _, __all__ = _lazy.attach(__name__, _lazy.places(__name__, __file__))
 
 _NEED = {  # what has to be installed for a name; whether it is, is found without loading it
     "torch": {

@@ -17,7 +17,6 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-RENAMES_OPEN_FILES = fcntl is not None
 _IDLE = 24 * 3600.0  # seconds after which a part file must be of a writer that was killed, where files have no locks
 
 
@@ -39,7 +38,7 @@ def replacing(target: Path) -> Iterator[IO[bytes]]:
             yield stream
             stream.flush()
             os.fsync(stream.fileno())
-            if not RENAMES_OPEN_FILES:  # elsewhere the claim lasts until the part has its name
+            if fcntl is None:  # elsewhere the claim lasts until the part has its name
                 stream.close()
             part.replace(real)
     except OSError as error:

@@ -30,7 +30,6 @@ from lossnav.cli.values import table
 from lossnav.lab.experiment import DATA, Experiment, make_model, own
 from lossnav.lab.experiment.building import load_data
 
-NAME = "analyse"
 _LOSSES = ("cross_entropy", "mse_loss")
 _OPTIONS = {"eta": "eta", "beta": "beta", "batch": "batch_size", "decay": "decay"}  # of a moving.Setting's numbers
 _SMALL = 100_000  # weights below which one thread is faster than several

@@ -15,7 +15,7 @@ from lossnav._checks import NoMinimiser, NotConverged
 from lossnav.cli import analyse, solve, sweep, train
 from lossnav.cli.output import write_no_more
 
-_COMMANDS = (train, sweep, solve, analyse)
+_COMMANDS = {"train": train, "sweep": sweep, "solve": solve, "analyse": analyse}
 _EPILOG = """\
 exit codes:
   0 done   1 it could not be done   2 wrong arguments   3 no result: a run diverged or a solver did not converge
@@ -36,10 +36,10 @@ def parser() -> argparse.ArgumentParser:
     top.add_argument("--version", action="version", version=f"lossnav {__version__}")
     top.add_argument("--debug", action="store_true", help="show the traceback of an error")
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for module in _COMMANDS:
+    for name, module in _COMMANDS.items():
         summary, _, rest = (module.__doc__ or "").partition("\n")
         command = commands.add_parser(
-            module.NAME, help=summary, description=summary + "\n" + rest, formatter_class=_Formatter,
+            name, help=summary, description=summary + "\n" + rest, formatter_class=_Formatter,
         )  # fmt: skip
         # also after the command, where people type it; SUPPRESS keeps what was said before it
         command.add_argument("--debug", action="store_true", default=argparse.SUPPRESS, help=argparse.SUPPRESS)

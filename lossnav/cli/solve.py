@@ -21,8 +21,6 @@ import numpy as np
 from lossnav._checks import finite, whole
 from lossnav.cli.values import pair, table, value, vector
 
-NAME = "solve"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``lossnav solve``."""

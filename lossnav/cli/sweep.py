@@ -28,8 +28,6 @@ from lossnav.lab import sweep
 from lossnav.lab.experiment import Experiment
 from lossnav.lab.sweep.tuned import mean_outcome
 
-NAME = "sweep"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``lossnav sweep``."""

@@ -34,7 +34,6 @@ from lossnav.cli.output import say
 from lossnav.cli.values import number_or_none, pair, value
 from lossnav.lab.experiment import DATA, LOSSES, MODELS, OPTIMIZERS, STREAMS, Experiment
 
-NAME = "train"
 _HELP = {
     "data": f"{', '.join(DATA)} or MODULE:FUNCTION",
     "stream": ", ".join(STREAMS),

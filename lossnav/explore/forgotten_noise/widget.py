@@ -7,13 +7,9 @@ from numpy.typing import ArrayLike
 from scipy.integrate import quad
 
 from lossnav._checks import Array
-from lossnav.explore._scripts import constants
 from lossnav.explore.base import Explorable, declared
 from lossnav.problem.objective import Objective
 from lossnav.rules.deadline import deadline_rate
-
-_SHARED = constants(__file__)
-_AXIS = _SHARED["axis"]
 
 
 class _Numbers:

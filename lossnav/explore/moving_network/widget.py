@@ -11,7 +11,6 @@ from lossnav.explore._scripts import constants
 from lossnav.explore.base import Explorable, declared
 
 _SHARED = constants(__file__)
-_LONGEST: int = _SHARED["n"][1]
 
 
 class _Numbers:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from lossnav.explore._scripts import constants
 from lossnav.explore.base import Explorable, declared
 from lossnav.rules.inconsistent import quasi_hyperbolic
 
-_SHARED = constants(__file__)
-_AXIS = _SHARED["axis"]
 _PLANNERS = ("committed", "sophisticated", "naive")
 
 

@@ -100,7 +100,7 @@ def measure(
             there is no Hessian and no gradient of an example (``measure_batches`` is for those).
         NotConverged: the eigenpairs.
     """
-    body, data = _prepared(model, data, loss, seed)
+    body = _prepared(model, data, loss, seed)
     points = _points(points, body)
     whole("draws", draws, low=1)
     whole("nodes", nodes, low=1)
@@ -164,7 +164,7 @@ def measure_batches(
         pairs: of batches, at each point.
         seed: of the batches.
     """
-    body, data = _prepared(model, data, loss, seed)
+    body = _prepared(model, data, loss, seed)
     instance("setting", setting, Setting, "a moving.Setting")
     check_data(data, setting)
     whole("pairs", pairs, low=1)
@@ -210,12 +210,12 @@ def per_example(model: nn.Module, data: Pair, loss: Loss = cross_entropy) -> str
     return ""
 
 
-def _prepared(model: nn.Module, data: Pair, loss: Loss, seed: int) -> tuple[Body, Pair]:
+def _prepared(model: nn.Module, data: Pair, loss: Loss, seed: int) -> Body:
     module("model", model)
     check_data(data)
     function("loss", loss)
     check_seed("seed", seed)
-    return Body(model), data
+    return Body(model)
 
 
 def _points(points: Tensor, body: Body) -> Tensor:

@@ -158,14 +158,6 @@ def walk(
     return _Recorder(body, data, setting, loss, directions, families).run(steps, burn, seed, starts, longest)
 
 
-def lags_up_to(longest: int, a_decade: int = 8) -> NDArray[np.int64]:
-    """Return whole numbers from 1 to ``longest``, evenly spaced on a logarithmic axis, each once."""
-    whole("longest", longest, low=1)
-    whole("a_decade", a_decade, low=1)
-    count = int(a_decade * np.log10(longest)) + 2 if longest > 1 else 1
-    return np.unique(np.rint(np.geomspace(1, longest, count)).astype(np.int64))
-
-
 class Body:
     """A copy of a model whose trainable weights, and their gradients, are one flat vector each."""
 
@@ -216,7 +208,8 @@ class _Recorder:
         for _ in range(burn):
             self._step(next(batches))
         theta, v = self.body.theta, self.velocity
-        lags = lags_up_to(longest)
+        # Whole numbers up to the longest, evenly spaced on a logarithmic axis: eight a decade.
+        lags = np.unique(np.rint(np.geomspace(1, longest, int(8 * np.log10(longest)) + 2)).astype(np.int64))
         begins = np.unique(np.linspace(0, steps - longest, starts).astype(np.int64))
         # From several starts over many lags: each displacement is due at one step, where its start is still kept.
         due: dict[int, list[tuple[int, int]]] = {}  # step → (row, column) of displacements that end there

@@ -83,9 +83,9 @@ class ContinualBackprop:
         widths = [layer.weight.shape[1] for layer in self._linear[:-1]]
         self._edges = list(accumulate(widths, initial=0))
         self._bounds = [math.sqrt(3.0) * float(layer.weight.detach().std()) for layer in self._linear[:-1]]
-        self._features: list[Tensor | None] = [None] * len(widths)
-        for number, layer in enumerate(self._linear[1:]):
-            layer.register_forward_pre_hook(self._listener(number))
+        self._features: dict[nn.Module, Tensor] = {}  # of the last forward pass, by the layer that they go into
+        for layer in self._linear[1:]:
+            layer.register_forward_pre_hook(self._listen)
         like, device = self._linear[0].weight.detach(), self._linear[0].weight.device
         self._generator = torch.Generator(device).manual_seed(seed)
         units = like.new_zeros(ensemble.size, sum(widths))  # all hidden layers side by side
@@ -126,12 +126,9 @@ class ContinualBackprop:
         for name in _STATE:
             setattr(self, name, state_dict[name].clone())
 
-    def _listener(self, number: int) -> Any:
-        def listen(_: nn.Module, inputs: tuple[Tensor, ...]) -> None:
-            if torch.is_grad_enabled():  # an evaluation between two steps is not learned from
-                self._features[number] = inputs[0].detach()
-
-        return listen
+    def _listen(self, layer: nn.Module, inputs: tuple[Tensor, ...]) -> None:
+        if torch.is_grad_enabled():  # an evaluation between two steps is not learned from
+            self._features[layer] = inputs[0].detach()
 
     def _centre(self) -> Tensor:
         """Return the running mean of every unit's output, without the bias of its start."""
@@ -139,10 +136,9 @@ class ContinualBackprop:
 
     def _listen_to_all(self) -> None:
         """Take the outputs of one batch into the averages of all units."""
-        features = [feature for feature in self._features if feature is not None]
-        if len(features) < len(self._features):
+        if not self._features:
             raise RuntimeError("step() came before any forward pass of the ensemble: there are no features to judge")
-        outputs = torch.cat(features, dim=-1)
+        outputs = torch.cat([self._features[layer] for layer in self._linear[1:]], dim=-1)
         self._age += 1
         self._mean.lerp_(outputs.mean(1), 1 - self.decay)
         deviation = outputs.sub_(self._centre().unsqueeze(1)).abs_().mean(1)

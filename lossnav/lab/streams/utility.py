@@ -63,10 +63,7 @@ class UtilityPerturbed(Shaking):
     @torch.no_grad()
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Step as gradient descent does, and shake what is of little use."""
-        loss = None
-        if closure is not None:
-            with torch.enable_grad():
-                loss = closure()
+        loss = None if closure is None else torch.enable_grad()(closure)()
         for group in self.param_groups:
             moved = [p for p in group["params"] if p.grad is not None]
             if moved:
