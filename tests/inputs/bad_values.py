@@ -107,9 +107,8 @@ def rate(good: Any, **options: Any) -> Argument:
 
 
 def whole(
-    good: Any, *, low: int | None = 1, high: int | None = None, none: bool = False, also: tuple[str, ...] = (),
-    words: bool = False,
-) -> Argument:  # fmt: skip
+    good: Any, *, low: int | None = 1, high: int | None = None, none: bool = False, also: tuple[str, ...] = ()
+) -> Argument:
     """A whole number in a range; a float is none."""
     bad = [*_NO_NUMBERS, *_NO_SCALARS, *_INFINITE, 0.5, 1.0, 2.7, np.float64(3.0), np.float32(2.5), Decimal(3),
            np.array(2.0), 1e300, torch.tensor(2.0)]  # fmt: skip
@@ -126,10 +125,10 @@ def whole(
         ]
     if high is not None:
         bad += [high + 1, *huge]
-    return Argument(good, [value for value in bad if not (words and isinstance(value, str))], also)
+    return Argument(good, bad, also)
 
 
-def flag(good: bool, *, none: bool = False, also: tuple[str, ...] = ()) -> Argument:
+def flag(good: bool, *, none: bool = False) -> Argument:
     """True or False."""
     bad: list[Any] = [
         "no", "True", "", b"", 0.0, 1.0, 2, -1, 0.5, NAN, [], [True], (), {}, {True}, Odd(), Broken(), len, bool,
@@ -137,10 +136,10 @@ def flag(good: bool, *, none: bool = False, also: tuple[str, ...] = ()) -> Argum
         np.float64(1),
         np.datetime64("NaT"), np.ma.masked, Decimal(1),
     ]  # fmt: skip
-    return Argument(good, bad if none else [*bad, None], also)
+    return Argument(good, bad if none else [*bad, None])
 
 
-def word(good: str, *, none: bool = False, also: tuple[str, ...] = (), but: Iterable[type] = ()) -> Argument:
+def word(good: str, *, none: bool = False, but: Iterable[type] = ()) -> Argument:
     """One of some words."""
     bad: list[Any] = [
         "", "x", good + "x", good.upper() + " ", b"auto", 0, 1, 1.5, NAN, True, False, [], [good], (good,), {good},
@@ -150,7 +149,12 @@ def word(good: str, *, none: bool = False, also: tuple[str, ...] = (), but: Iter
         np.datetime64("NaT"), np.ma.masked,
     ]  # fmt: skip
     bad = [value for value in bad if not isinstance(value, tuple(but))]
-    return Argument(good, bad if none else [*bad, None], also)
+    return Argument(good, bad if none else [*bad, None])
+
+
+def text(good: str) -> Argument:
+    """Any words."""
+    return Argument(good, [["x"], *thing(good, but=(str,)).bad])
 
 
 def thing(good: Any, *, none: bool = False, also: tuple[str, ...] = (), but: Iterable[Any] = ()) -> Argument:
@@ -159,10 +163,10 @@ def thing(good: Any, *, none: bool = False, also: tuple[str, ...] = (), but: Ite
     return Argument(good, [value for value in [*_THINGS, *further] if not isinstance(value, tuple(but))], also)
 
 
-def function(good: Any, *, none: bool = False, also: tuple[str, ...] = (), but: Iterable[Any] = ()) -> Argument:
+def function(good: Any, *, none: bool = False) -> Argument:
     """Something that can be called."""
-    bad = [value for value in _THINGS if not callable(value) and not isinstance(value, tuple(but))]
-    return Argument(good, bad if none else [*bad, None], also)
+    bad = [value for value in _THINGS if not callable(value)]
+    return Argument(good, bad if none else [*bad, None])
 
 
 def array(
@@ -247,14 +251,14 @@ def items(good: Any, *, also: tuple[str, ...] = (), bad: Iterable[Any] = (), but
     return Argument(good, [*(value for value in wrong if not isinstance(value, tuple(but))), *bad], also)
 
 
-def file(good: Any, *, none: bool = True, also: tuple[str, ...] = ()) -> Argument:
+def file(good: Any, *, none: bool = True) -> Argument:
     """A path."""
     wrong: list[Any] = [
         "", 0, 1, 1.5, NAN, True, 1j, [], ["x"], (), {}, {"x"}, Odd(), Broken(), len, int, math, np.array(["x"]),
         Ellipsis,
         10**400, np.ma.masked, torch.tensor(1.0),
     ]  # fmt: skip
-    return Argument(good, wrong if none else [*wrong, None], also)
+    return Argument(good, wrong if none else [*wrong, None])
 
 
 def _is_plain_nan(value: Any) -> bool:
@@ -271,16 +275,16 @@ def _is_truth(value: Any) -> bool:
     return isinstance(value, bool | np.bool_) or (isinstance(value, np.ndarray) and value.dtype == bool)
 
 
-def nest(good: Any, *, empty: bool = False, rules: bool = False, also: tuple[str, ...] = ()) -> Argument:
+def nest(good: Any, *, empty: bool = False) -> Argument:
     """A mapping, a list (of any length) or a tuple (of this length) of arguments: wrong as a whole, and in one place.
 
-    ``empty``: whether it may have no entries; ``rules``: whether the keys of the mapping are names of rules.
+    ``empty``: whether it may have no entries.
     """
     if isinstance(good, dict):
         wrong: list[Any] = [*_NO_LISTS, [], [1.0], ()]
         arguments = good
         first = next(iter(good.values())).good
-        wrong += [{key: first} for key in (Odd(), None, (), True, b"x", *(("x", "", "NEWTON") if rules else ()))]
+        wrong += [{key: first} for key in (Odd(), None, (), True, b"x")]
         build: Any = dict
     else:
         wrong = [*_NO_LISTS, {"x": 1.0}, ["x"], [Odd()], [None], [[]], [{}]]
@@ -291,19 +295,4 @@ def nest(good: Any, *, empty: bool = False, rules: bool = False, also: tuple[str
             wrong += [good_tuple[:-1], (*good_tuple, good_tuple[-1])]
     good_values = {key: argument.good for key, argument in arguments.items()}
     wrong += [build({**good_values, key: value}) for key, argument in arguments.items() for value in argument.bad]
-    return Argument(build(good_values), [*wrong, *([] if empty else [{} if isinstance(good, dict) else []])], also)
-
-
-def spoilt(tree: Any, spared: Iterable[str] = ()) -> list[Any]:
-    """Copies of a tree of dictionaries and lists, each with one entry (the first of a list) gone or of no kind.
-
-    ``spared``: keys whose entries may be absent or empty.
-    """
-    if isinstance(tree, dict):
-        pruned = [{k: v for k, v in tree.items() if k != key} for key in tree if key not in spared]
-        places = [(key, value) for key, entry in tree.items() for value in spoilt(entry, spared)]
-        wrong = [(key, value) for key, value in places if not (key in spared and isinstance(value, list) and not value)]
-        return [*pruned, *({**tree, key: value} for key, value in wrong)]
-    if isinstance(tree, list) and tree:
-        return [[], "x", Odd(), 1.5, *([value, *tree[1:]] for value in spoilt(tree[0], spared))]
-    return [Odd(), (), {1.0}, 1j]
+    return Argument(build(good_values), [*wrong, *([] if empty else [{} if isinstance(good, dict) else []])])

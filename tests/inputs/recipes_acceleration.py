@@ -8,7 +8,6 @@ from walk import Recipe
 
 from lossnav import acceleration
 
-EXEMPT: dict[str, str] = {}
 METHOD = acceleration.Method(0.1, 0.5)
 
 

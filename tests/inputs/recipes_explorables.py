@@ -11,7 +11,6 @@ from walk import Recipe
 from lossnav import explore
 from lossnav.explore.base import Explorable
 
-EXEMPT: dict[str, str] = {}
 POINT = array([0.5, 0.5], bad=[[100.0, 0.0]])
 ROWS = items((), bad=[[(1,)], [(1, 2, 3, 4)], [(NAN, 1.0, 1.0)], [("1", 1.0)], [1.0]])
 OWN = {

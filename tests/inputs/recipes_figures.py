@@ -7,7 +7,7 @@ from tempfile import mkdtemp
 
 import matplotlib.pyplot as plt
 import numpy as np
-from bad_values import Argument, array, file, function, nest, number, thing, word
+from bad_values import Argument, array, file, function, nest, number, text, thing, word
 from walk import Recipe
 
 import lossnav as ln
@@ -20,7 +20,6 @@ POINTS = np.stack([np.linspace(0.0, 1.0, 5), np.linspace(0.0, 0.5, 5)], axis=1)
 WELL, LINE = ln.losses.DoubleWell(), ln.losses.Quadratic([[1.0]], minimum=[0.0])
 FLAT = ln.losses.Function(lambda x: (x**2).sum(-1), dim=2)  # without a minimum that is known
 AX, LOSS = thing(AXES), thing(WELL)
-EXEMPT: dict[str, str] = {}
 
 
 def recipes() -> dict[str, Recipe]:
@@ -59,7 +58,7 @@ def recipes() -> dict[str, Recipe]:
             "lines": nest({"a": number(1.0)}, empty=True),
         }),
         "figures.title": Recipe(style.title, {
-            "figure": thing(FIGURE), "data": Argument("x", [0, 1.5, None, ["x"], {}, b"x"]),
+            "figure": thing(FIGURE), "data": text("x"),
             "seeds": Argument([0], [0, 1.5, None, len]),
         }),
         "figures.tables.Interval": Recipe(tables.Interval, {

@@ -17,6 +17,7 @@ from bad_values import (
     number,
     positive,
     rate,
+    text,
     thing,
     whole,
     word,
@@ -35,9 +36,6 @@ _, AXES = plt.subplots()
 plt.close("all")
 
 options = Argument({}, ["x", 0, 1.5, NAN, True, 1j, None, [], [1.0], Odd(), len, {1: 2}, {"x"}, 10**400])
-
-
-TEXT = Argument("x", [0, 1, 1.5, NAN, True, 1j, None, [], ["x"], (), {}, b"x", Odd(), len, int, 10**400])
 
 
 def recipes() -> dict[str, Recipe]:
@@ -167,10 +165,11 @@ def _style() -> dict[str, Recipe]:
         "figures.line": Recipe(figures.line, {"rule": rule, "marker": flag(False)}),
         "figures.mark": Recipe(figures.mark, {"rule": rule}),
         "figures.label": Recipe(figures.label, {
-            "ax": axes, "x": number(0.0), "y": number(0.0), "text": TEXT, "rule": word("ink")
+            "ax": axes, "x": number(0.0), "y": number(0.0), "text": text("x"), "rule": word("ink")
         }),
         "figures.label_end": Recipe(figures.label_end, {
-            "ax": axes, "curve": thing(LINE), "text": TEXT, "rule": word("ink"), "dx": number(0.0), "dy": number(0.0)
+            "ax": axes, "curve": thing(LINE), "text": text("x"), "rule": word("ink"), "dx": number(0.0),
+            "dy": number(0.0),
         }),
         "figures.letter": Recipe(figures.letter, {
             "axes": thing(AXES, also=("titles",)), "titles": Argument(("x",), [0, 1.5, "xy", NAN, True, 1j, None, [1],

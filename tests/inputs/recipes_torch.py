@@ -21,6 +21,7 @@ from bad_values import (
     positive,
     rate,
     tensor,
+    text,
     thing,
     whole,
     word,
@@ -118,7 +119,7 @@ def _data() -> dict[str, Recipe]:
         "data.Split.head": Recipe(SPLIT.head, {"count": whole(2, high=6)}),
         "data.Split.to": Recipe(SPLIT.to, {"device": device}), "data.Dataset.to": Recipe(SET.to, {"device": device}),
         "data.Dataset": Recipe(data.Dataset, {
-            "name": _text("tiny"), "train": thing(SPLIT), "test": thing(SPLIT), "classes": count,
+            "name": text("tiny"), "train": thing(SPLIT), "test": thing(SPLIT), "classes": count,
             "provenance": thing(WHERE)
         }),
         "data.Dataset.head": Recipe(SET.head, {"train": whole(2, high=6), "test": whole(2, high=6)}),
@@ -133,12 +134,6 @@ def _data() -> dict[str, Recipe]:
             "cache": file(None),
         }),
     }  # fmt: skip
-
-
-def _text(good: str) -> Argument:
-    return Argument(
-        good, [0, 1, 1.5, NAN, True, 1j, None, [], ["x"], (), {}, b"x", Odd(), len, int, torch.ones(2), 10**400]
-    )
 
 
 def _training() -> dict[str, Recipe]:
@@ -255,7 +250,7 @@ def _studies() -> dict[str, Recipe]:
         )),
         "lab.paired.words": Recipe(paired.words, {"found": Argument((1.0, 0.5, 1.5), [])}),
         "continual.contenders.Contender": Recipe(contenders.Contender, {
-            "label": _text("Adam"), "optimizer": word("adam"), "options": untuned,
+            "label": text("Adam"), "optimizer": word("adam"), "options": untuned,
             "space": Argument({"lr": (0.1, 1.0)}, [
                 *thing({}).bad[:1], 0, 1.5, None, Odd(), len, {"lr": (1.0, 0.1)}, {"lr": (0.0, 1.0)}, {"lr": (NAN,
                 1.0)},

@@ -29,7 +29,7 @@ BOOKS = (
     recipes_acceleration, recipes_inference, recipes_explorables, recipes_prices,
 )  # fmt: skip
 RECIPES: dict[str, Recipe] = {name: recipe for book in BOOKS for name, recipe in book.recipes().items()}
-EXEMPT: dict[str, str] = {name: reason for book in BOOKS for name, reason in book.EXEMPT.items()}
+EXEMPT: dict[str, str] = {name: reason for book in BOOKS for name, reason in getattr(book, "EXEMPT", {}).items()}
 FREE = {"self", "args", "kwargs", "overrides", "closure"}  # what has no kind: keyword arguments that are handed on
 
 

@@ -192,9 +192,7 @@ def test_bad_values_are_named(values, message):
     ("values", "message"),
     [
         ({"options": {"beta1": 0.9}}, "options has 'beta1', but Ballistic takes: beta"),
-        ({"options": {"lr": 0.9}}, "options has 'lr'"),
         ({"model_options": {"depth": 3}}, "model_options has 'depth', but mlp takes: hidden"),
-        ({"model_options": {"seed": 3}}, "model_options has 'seed'"),
         ({"model_options": {"hidden": 5}}, "hidden = 5, but it must be a list of widths"),
         ({"model_options": {"hidden": [8, 2.5]}}, r"hidden\[1\] = 2.5"),
         ({"train_size": 99_999}, "train_size = 99999, but it must be a whole number >= 1 and <= 1437"),

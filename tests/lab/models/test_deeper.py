@@ -197,6 +197,7 @@ def test_the_loop_trains_them_in_its_own_choice_of_arithmetic(name, pictures):
     ("make", "values", "message"),
     [
         (models.resnet, {"width": 12, "groups": 8}, r"width = 12.*multiple of groups = 8"),
+        (models.cnn, {"size": 30}, r"size = 30.*multiple of 4"),
         (models.vit, {"size": 30}, r"size = 30.*multiple of patch = 4"),
         (models.vit, {"heads": 3}, r"width = 128.*multiple of heads = 3"),
     ],
