@@ -135,16 +135,10 @@ def rule(name: str) -> Rule:
     """Return the rule of this name: of the registry, of a module, or "derive:" and what is assumed."""
     if name in RULES:
         return RULES[name]
-    kind = Assumed if name.startswith(DERIVE) else Own
-    return kind(name, "#000000", "-", "o", name)
-
-
-class Own(Rule):
-    """A rule of the user's own, "MODULE:FUNCTION"."""
-
-    def maker(self) -> Any:
-        """Return the function from parameters to an optimizer."""
-        return function("optimizer", self.optimizer)
+    if name.startswith(DERIVE):
+        return Assumed(name, "#000000", "-", "o", name)
+    function("optimizer", name)  # which is found by its name from now on, or is refused
+    return Rule(name, "#000000", "-", "o", name)
 
 
 class Assumed(Rule):
