@@ -78,7 +78,7 @@ class ShrinkAndPerturb(Shaking, torch.optim.SGD):
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Step as gradient descent does, then shake every weight that has a gradient."""
         loss = super().step(closure)
-        if self.noise > 0:
-            moved = [p for group in self.param_groups for p in group["params"] if p.grad is not None]
+        moved = [p for group in self.param_groups for p in group["params"] if p.grad is not None]
+        if moved and self.noise > 0:
             torch._foreach_add_(moved, self._draws(moved), alpha=self.noise)
         return loss

@@ -193,6 +193,12 @@ def test_shrink_and_perturb_without_noise_is_sgd():
     assert torch.equal(*ends)
 
 
+def test_a_step_without_gradients_moves_nothing():
+    weight = nn.Parameter(torch.ones(3))
+    ShrinkAndPerturb([weight], 0.1, noise=1.0, seed=0).step()
+    assert torch.equal(weight.detach(), torch.ones(3))
+
+
 def test_the_noise_is_its_own():
     def walk(seed):
         w = nn.Parameter(torch.zeros(4))
