@@ -33,6 +33,14 @@ def targets():
     x, _ = examples()
     return x, x
 
+def fewer():
+    x, y = examples()
+    return x, y[:150]
+
+def signs():
+    x, y = examples()
+    return x, 2 * (y > 0).long() - 1
+
 def wrong():
     return len(3)
 
@@ -128,6 +136,8 @@ def test_an_mlp_learns_inputs_of_any_shape_and_the_others_ask_for_images(folder)
     ({"model": "mine_own:network", "model_options": {"depth": 3}}, "cannot be called so: .*depth"),
     ({"data": "mine_own:network"}, "data = 'mine_own:network' returned a Sequential, but it must be a pair"),
     ({"data": "mine_own:targets"}, r"targets \(200, 5\) of torch.float32, but .* labels \(N,\)"),
+    ({"data": "mine_own:fewer"}, r"inputs \(200, 5\) and targets \(150,\) of torch.int64, but .* labels \(N,\)"),
+    ({"data": "mine_own:signs"}, r"the label -1, but classes are counted from 0"),
     ({"optimizer": "torch.optim:Adagrad", "options": {"beta": 1}}, "options has 'beta', but Adagrad takes"),
     ({"optimizer": "derive:gamma=open('x')"}, "gamma=open.*derive:NAME=VALUE"),
     ({"optimizer": "derive:gamma"}, "must be derive:NAME=VALUE"),

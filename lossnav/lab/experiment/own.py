@@ -117,11 +117,13 @@ def dataset(name: str) -> Dataset:
     if isinstance(returned, data.Dataset):
         return returned
     inputs, labels = pairs(name, returned)
-    if labels.ndim != 1 or labels.is_floating_point() or inputs.ndim < 2 or len(labels) < 2:
+    if labels.ndim != 1 or labels.is_floating_point() or inputs.ndim < 2 or not 2 <= len(labels) == len(inputs):
         raise ValueError(
             f"data = {name!r} returned inputs {tuple(inputs.shape)} and targets {tuple(labels.shape)} of "
             f"{labels.dtype}, but inputs (N, …) and labels (N,), whole numbers, are wanted"
         )
+    if labels.min() < 0:
+        raise ValueError(f"data = {name!r} returned the label {int(labels.min())}, but classes are counted from 0")
     content = hashlib.sha256(b"".join(part.cpu().contiguous().numpy().tobytes() for part in (inputs, labels)))
     where = data.Provenance(name, "a function of the user's", "unknown", {name: content.hexdigest()}, verified=False)
     as_it_is = (1.0, (0.0,) * inputs.shape[1], (1.0,) * inputs.shape[1])
