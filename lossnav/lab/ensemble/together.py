@@ -22,7 +22,7 @@ from lossnav.lab.ensemble.loop import learn
 from lossnav.lab.ensemble.stacked import Ensemble, Loss, member_losses, places
 from lossnav.lab.training import History, pick_device
 from lossnav.lab.training.arithmetic import Arithmetic
-from lossnav.lab.training.steps import epoch_mean, steps_of
+from lossnav.lab.training.steps import check_splits, epoch_mean, steps_of
 
 Rule = Callable[[Iterable[nn.Parameter]], torch.optim.Optimizer]
 _ARITHMETIC = Arithmetic(reason="float32; contiguous: several models together")
@@ -80,6 +80,7 @@ def train(
     """
     modules("models", models)
     instance("dataset", dataset, Dataset, "a data.Dataset")
+    check_splits(dataset)
     function("rule", rule)
     function("loss", loss)
     flag("progress", progress)

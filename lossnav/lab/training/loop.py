@@ -28,7 +28,7 @@ from lossnav.lab.training.devices import pick_device
 from lossnav.lab.training.history import Diverged, History
 from lossnav.lab.training.identity import describe
 from lossnav.lab.training.memory import keep_freed_memory
-from lossnav.lab.training.steps import Loss, Step, epoch_mean, evaluate, observes, steps_of
+from lossnav.lab.training.steps import Loss, Step, check_splits, epoch_mean, evaluate, observes, steps_of
 from lossnav.lab.training.team import Team, team
 
 _CHECK_EVERY = 100  # steps between two looks at the losses: each look makes the host wait for the device
@@ -117,9 +117,7 @@ def train(
         flag(name, value)
     one_of("precision", precision, ("auto", "float32", "bfloat16"))
     one_of("memory_format", memory_format, ("auto", "contiguous", "channels_last"))
-    for name, split in (("train", dataset.train), ("test", dataset.test)):
-        if not len(split):
-            raise ValueError(f"dataset.{name} has no examples, but it must have one at least")
+    check_splits(dataset)
     if observes(optimizer) and compile:
         raise ValueError(
             "compile = True, but it must be False for a rule with curvature = 'hutchinson': the compiled backward pass "

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from lossnav.lab.data import Split
+from lossnav.lab.data import Dataset, Split
 from lossnav.lab.training.arithmetic import Arithmetic
 from lossnav.lab.training.team import Team
 from lossnav.optim.finite import judged_elsewhere
@@ -64,6 +64,13 @@ class Step:
     def parameters(self) -> list[Tensor]:
         """Return all parameters of the optimizer."""
         return [p for group in self.optimizer.param_groups for p in group["params"]]
+
+
+def check_splits(dataset: Dataset) -> None:
+    """Raise unless there is an example to learn from and one to test on."""
+    for name, split in (("train", dataset.train), ("test", dataset.test)):
+        if not len(split):
+            raise ValueError(f"dataset.{name} has no examples, but it must have one at least")
 
 
 def steps_of(split: Split, batch_size: int) -> int:

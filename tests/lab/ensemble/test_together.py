@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -57,6 +59,14 @@ def test_a_member_that_diverges_ends_and_hurts_no_other(digits):
     assert len(found[2].step_loss) == found[2].settings["diverged"] + 1 and not np.isfinite(found[2].step_loss[-1])
     for index in {*range(8)} - {2}:
         assert found[index].step_loss == expected[index].step_loss and "diverged" not in found[index].settings
+
+
+@pytest.mark.parametrize("name", ["train", "test"])
+def test_an_empty_split_is_named(digits, name):
+    split = getattr(digits, name)
+    empty = replace(digits, **{name: replace(split, x=split.x[:0], y=split.y[:0])})
+    with pytest.raises(ValueError, match=rf"^dataset\.{name} has no examples"):
+        ensemble.train(members(digits), empty, RULES["sgd"], epochs=1, seeds=SEEDS, progress=False)
 
 
 class Overflows(nn.Sequential):
