@@ -49,8 +49,8 @@ def _generator() -> Any:
 # What is no number, whatever the range; made once, for nothing may change it.
 _NO_NUMBERS: list[Any] = [
     "1.0", "", b"1.0", "x", Odd(), Broken(), {}, {1.0}, {"a": 1.0}, _generator(), len, int, math, slice(1), range(0),
-    1 + 2j, 1 + 0j, np.complex64(1 + 2j), np.complex128(1 + 0j), np.array(1 + 2j), np.datetime64("NaT"),
-    np.datetime64("2020-01-01"), np.timedelta64("NaT"), np.timedelta64(1, "s"), np.ma.masked,
+    1 + 2j, 1 + 0j, np.complex64(1 + 2j), np.complex64(1), np.complex128(1 + 0j), np.array(1 + 2j),
+    np.datetime64("NaT"), np.datetime64("2020-01-01"), np.timedelta64("NaT"), np.timedelta64(1, "s"), np.ma.masked,
     np.ma.masked_array(1.0, mask=True), True, False, np.True_, np.array(True), NAN, -NAN, np.float32("nan"),
     Decimal("NaN"), Decimal("sNaN"), 10**400, -(10**400), 10**5000, np.array("1.0"), np.array(None), np.array(Odd()),
     np.array({1.0}), np.array("1.0", dtype=object), torch.tensor(1.0, requires_grad=True), torch.tensor(1 + 0j),

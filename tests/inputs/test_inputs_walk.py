@@ -1,4 +1,4 @@
-"""Every public callable, with one wrong argument at a time: each must be refused by an error that names it.
+"""Every public callable, with one wrong argument at a time: each must be refused by a ValueError that names it.
 
 The recipes say how each is called and of which kind its arguments are; ``bad_values`` has the wrong values of a kind.
 A callable without a recipe, and an argument that its recipe does not know, fail here, too.

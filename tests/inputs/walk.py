@@ -56,11 +56,12 @@ def walk(recipe: Recipe) -> tuple[int, list[str]]:
 
 def _answer(call: Callable[..., Any], arguments: dict[str, Any], names: tuple[str, ...]) -> str:
     """Return what is wrong with the answer to a wrong argument, or "" if it is a refusal that names it."""
+    kinds = (ValueError, TypeError) if "params" in names else ValueError  # torch's own kind, where its users know it
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             answer = call(**arguments)
-        except (ValueError, TypeError) as error:
+        except kinds as error:
             text = str(error)
             if any(re.search(rf"(?<![A-Za-z0-9]){re.escape(name)}(?![A-Za-z0-9])", text) for name in names):
                 return ""
