@@ -11,4 +11,7 @@ from lossnav import _extras, _lazy
 
 _extras.need("anywidget")
 
-__getattr__, __dir__, __all__ = _lazy.attach(__name__, _lazy.places(__name__, __file__))
+__getattr__, __dir__, __all__ = _lazy.attach(__name__, {
+    name: (f"{__name__}.plain" if module == __name__ else module, origin)
+    for name, (module, origin) in _lazy.places(__name__, __file__).items()
+})  # fmt: skip

@@ -7,48 +7,49 @@ from lossnav.explore.forgotten_noise.widget import ForgottenNoise as ForgottenNo
 from lossnav.explore.moving_network.widget import MovingNetwork as MovingNetwork
 from lossnav.explore.other_selves.widget import OtherSelves as OtherSelves
 from lossnav.explore.path_pace.widget import PathPace as PathPace
-from lossnav.explore.plain import Acceleration as Acceleration
-from lossnav.explore.plain import AssumptionPlot as AssumptionPlot
-from lossnav.explore.plain import BallDecides as BallDecides
-from lossnav.explore.plain import BeliefFilter as BeliefFilter
-from lossnav.explore.plain import BelievedEllipse as BelievedEllipse
-from lossnav.explore.plain import BrokenCharge as BrokenCharge
-from lossnav.explore.plain import Certainty as Certainty
-from lossnav.explore.plain import CloudEdge as CloudEdge
-from lossnav.explore.plain import Deadline as Deadline
-from lossnav.explore.plain import DecayShrinks as DecayShrinks
-from lossnav.explore.plain import DiscountedRoot as DiscountedRoot
-from lossnav.explore.plain import DoubleWell as DoubleWell
-from lossnav.explore.plain import DriftField as DriftField
-from lossnav.explore.plain import ExactStep as ExactStep
-from lossnav.explore.plain import Extremals as Extremals
-from lossnav.explore.plain import FadingBelief as FadingBelief
-from lossnav.explore.plain import FilterGains as FilterGains
-from lossnav.explore.plain import FollowedBack as FollowedBack
-from lossnav.explore.plain import Horizon as Horizon
-from lossnav.explore.plain import KappaSteps as KappaSteps
-from lossnav.explore.plain import LookBill as LookBill
-from lossnav.explore.plain import MetricEllipse as MetricEllipse
-from lossnav.explore.plain import ModeMemory as ModeMemory
-from lossnav.explore.plain import MomentumWindow as MomentumWindow
-from lossnav.explore.plain import MuonQuintic as MuonQuintic
-from lossnav.explore.plain import NoiseSpectrum as NoiseSpectrum
-from lossnav.explore.plain import NoisyOscillator as NoisyOscillator
-from lossnav.explore.plain import NoisyValley as NoisyValley
-from lossnav.explore.plain import NormalArcs as NormalArcs
-from lossnav.explore.plain import OneMap as OneMap
-from lossnav.explore.plain import PlannedSteps as PlannedSteps
-from lossnav.explore.plain import Postponed as Postponed
-from lossnav.explore.plain import Preconditioner as Preconditioner
-from lossnav.explore.plain import PullBack as PullBack
-from lossnav.explore.plain import PushAndBrake as PushAndBrake
-from lossnav.explore.plain import Race as Race
-from lossnav.explore.plain import RateDrop as RateDrop
-from lossnav.explore.plain import RegretRace as RegretRace
-from lossnav.explore.plain import Renamed as Renamed
-from lossnav.explore.plain import ScaleCone as ScaleCone
-from lossnav.explore.plain import StayMap as StayMap
-from lossnav.explore.plain import TunedRates as TunedRates
 from lossnav.explore.task_switch.widget import TaskSwitch as TaskSwitch
 from lossnav.explore.value_bounds.widget import ValueBounds as ValueBounds
 from lossnav.explore.which_discount.widget import WhichDiscount as WhichDiscount
+
+Acceleration: type[Explorable]
+AssumptionPlot: type[Explorable]
+BallDecides: type[Explorable]
+BeliefFilter: type[Explorable]
+BelievedEllipse: type[Explorable]
+BrokenCharge: type[Explorable]
+Certainty: type[Explorable]
+CloudEdge: type[Explorable]
+Deadline: type[Explorable]
+DecayShrinks: type[Explorable]
+DiscountedRoot: type[Explorable]
+DoubleWell: type[Explorable]
+DriftField: type[Explorable]
+ExactStep: type[Explorable]
+Extremals: type[Explorable]
+FadingBelief: type[Explorable]
+FilterGains: type[Explorable]
+FollowedBack: type[Explorable]
+Horizon: type[Explorable]
+KappaSteps: type[Explorable]
+LookBill: type[Explorable]
+MetricEllipse: type[Explorable]
+ModeMemory: type[Explorable]
+MomentumWindow: type[Explorable]
+MuonQuintic: type[Explorable]
+NoiseSpectrum: type[Explorable]
+NoisyOscillator: type[Explorable]
+NoisyValley: type[Explorable]
+NormalArcs: type[Explorable]
+OneMap: type[Explorable]
+PlannedSteps: type[Explorable]
+Postponed: type[Explorable]
+Preconditioner: type[Explorable]
+PullBack: type[Explorable]
+PushAndBrake: type[Explorable]
+Race: type[Explorable]
+RateDrop: type[Explorable]
+RegretRace: type[Explorable]
+Renamed: type[Explorable]
+ScaleCone: type[Explorable]
+StayMap: type[Explorable]
+TunedRates: type[Explorable]
