@@ -57,3 +57,17 @@ def test_octaves_predict_what_the_finer_spectrum_does():
     steps = [1, 10, 100, 1000]
     fine, coarse = oracles.MovingNetwork().distances(steps), oracles.NoiseSpectrum().distances(steps)
     np.testing.assert_allclose(coarse, fine, rtol=0.06)
+
+
+def test_the_curvature_of_which_a_half_counts_is_told_within_the_memory_too(noise_spectrum):
+    settings = [(0.1, 0.99, 10), (0.01, 0.9, 100), (0.1, 0.99, 3000), (0.001, 0.0, 2000), (0.01, 0.9, 2)]
+    given = [{"eta": eta, "beta": beta, "n": n, "slope": 0.5, "own": 1} for eta, beta, n in settings]
+    halves = noise_spectrum("given.map((s) => M.halfCounts(s.n, s))", given)
+    for setting, half in zip(given, halves, strict=True):
+        if half is None:
+            assert np.all(oracles.NoiseSpectrum(**setting).counts(np.logspace(-6, np.log10(4), 60)) > 0.5)
+        else:
+            assert oracles.NoiseSpectrum(**setting).counts([half])[0] == pytest.approx(0.5, abs=1e-4)
+            assert np.all(oracles.NoiseSpectrum(**setting).counts(half * np.array([0.1, 0.5, 0.99])) > 0.5)
+    assert [half is None for half in halves] == [False, False, False, False, True]
+    assert halves[0] > 50 * (1 - 0.99) / (0.1 * 10)  # the diffusive edge is far from it there

@@ -34,6 +34,28 @@ def test_script_walks_as_python_does_and_knows_the_laws(scale_cone):
             assert walk["rest"] == pytest.approx(noether.limiting_radius(1.0, **laws, gradient_noise=noise), rel=1e-12)
 
 
+def test_what_the_radius_forgets_in_is_measured_under_long_momentum_too(scale_cone):
+    for eta, beta, decay in [(0.1, 0.9, 0.01), (1.0, 0.9, 0.1), (0.1, 0.99, 0.01), (0.01, 0.99, 0.001), (0.1, 0.5, 0.01)]:
+        laws = {"eta": eta, "beta": beta, "decay": decay}
+        [walk] = scale_cone("given.map(M.coneWalk)", [{**laws, "noise": 0.0, "start": 1.05}])
+        q, v, fourth = np.array([1.05 * walk["rest"], 0.0]), np.zeros(2), []
+        for _ in range(4000):
+            v = beta * v - np.array([-q[1], q[0]]) / (q @ q) - decay * q
+            q = q + eta * v
+            fourth.append((q @ q) ** 2)
+        away = np.abs(np.array(fourth) - fourth[-1])
+        last = [int(np.flatnonzero(away > away.max() * np.exp(-fall))[-1]) for fall in (1.0, 5.0)]
+        assert walk["memory"] == pytest.approx((last[1] - last[0]) / 4, rel=0.12)
+
+
+def test_a_walk_from_its_radius_of_rest_is_not_on_its_way(scale_cone):
+    rough = {"eta": 0.01, "beta": 0.9, "decay": 0.005, "noise": 1.0}
+    walks = scale_cone("given.map(M.coneWalk)", [{**rough, "start": start} for start in (1.0, 0.25)])
+    assert abs(walks[0]["radius"][-1] - 1) > 0.03 and walks[0]["left"] == 0.0
+    assert walks[1]["left"] == pytest.approx(abs((1 + (0.25**4 - 1) * np.exp(-1200 / walks[1]["memory"])) ** 0.25 - 1))
+    assert walks[1]["left"] > 0.015
+
+
 def test_the_walk_comes_to_the_laws_and_obeys_the_recursion():
     for setting in SETTINGS:
         widget = oracles.ScaleCone(**setting)

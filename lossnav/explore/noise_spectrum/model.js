@@ -33,3 +33,21 @@ export const spectrumDistances = (setting) => distances(octaves, noiseShares(set
  * @type {(h: number, n: number, setting: Setting) => number}
  */
 export const stillCounts = (h, n, setting) => modeDistances(h, n, setting)[n] / modeDistances(0, n, setting)[n];
+
+/**
+ * The smallest curvature of which no more than a half still counts; null where that is none of the spectrum's.
+ * @type {(n: number, setting: Setting) => number | null}
+ */
+export function halfCounts(n, setting) {
+  const counts = (/** @type {number} */ u) => stillCounts(2 ** u, n, setting);
+  const end = SHARED.first + SHARED.shares.length;
+  let high = SHARED.first - 6; // the longest memory has its half above
+  while (counts(high) > 0.5) if (++high > end) return null;
+  let low = high - 1;
+  for (let round = 0; round < 20; round++) {
+    const middle = (low + high) / 2;
+    if (counts(middle) > 0.5) low = middle;
+    else high = middle;
+  }
+  return 2 ** high;
+}

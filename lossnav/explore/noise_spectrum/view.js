@@ -14,7 +14,7 @@ import { logAxis } from "../logs.js";
 import { exponentAt } from "../modes.js";
 import { simpleView } from "../simple.js";
 import SHARED from "./constants.json" with { type: "json" };
-import { mostSteps, noiseShares, octaves, spectrumDistances, stillCounts } from "./model.js";
+import { halfCounts, mostSteps, noiseShares, octaves, spectrumDistances, stillCounts } from "./model.js";
 
 /** @typedef {Setting & { n: number }} Traits */
 /** @typedef {{ h: Scale, share: Scale, x: Scale, c: Scale }} SpectrumScales */
@@ -116,10 +116,11 @@ function drawExponent(at, f, { x, c }, { slope, own }, far, n) {
 function spectrumWords(setting, far, n) {
   const c = exponentAt(far, n);
   const counts = noiseShares(setting).reduce((sum, part, j) => sum + part * stillCounts(octaves[j], n, setting), 0);
-  const edge = (1 - setting.beta) / (setting.eta * n);
+  const half = halfCounts(n, setting);
+  const where = half === null ? "more than half of it at each curvature" : `half of it at curvature ${compact(half)}`;
   const law = setting.own ? "The network's bars are no power: c depends on n." : `Bars like ρˢ with s = ${fixed(setting.slope, 2)}: the dashed line is 1 − s = ${fixed(1 - setting.slope, 2)}.`;
   return [`After ${n} steps c = ${fixed(c, 2)}.`, [
-    `${fixed(100 * counts, 0)} % of the noise still counts, that of curvatures below some (1−β)/(ηn) = ${compact(edge)}.`,
+    `${fixed(100 * counts, 0)} % of the noise still counts, ${where}.`,
     `|Δ|² = ${compact(far[n])} at η = ${compact(setting.eta)}, β = ${fixed(setting.beta, 2)}.`,
     law,
   ]];

@@ -2,6 +2,7 @@
 // tangential and of size 1/r. It is a steady pull and one whose sign is drawn anew at each step (T25–T30).
 
 import { coin } from "../coins.js";
+import { kept } from "../modes.js";
 import SHARED from "./constants.json" with { type: "json" };
 
 /** @typedef {{ eta: number, beta: number, decay: number, noise: number, start: number }} Setting */
@@ -13,6 +14,13 @@ const restingRadius = (/** @type {Setting} */ { eta, beta, decay, noise }) =>
 
 /** The angle of a step at rest, T29. */
 const restingAngle = (/** @type {Setting} */ { eta, beta, decay }) => Math.sqrt((2 * eta * decay) / (1 + beta));
+
+/** The steps in which r⁴ forgets by 1/e: small deviations of it obey v ← βv − 4λx, x ← x + ηv. */
+const memoryOf = (/** @type {Setting} */ { eta, beta, decay }) => -1 / Math.log(kept([1 + beta - 4 * eta * decay, beta]));
+
+/** What is left at the end, by the laws, of the way from the start to the radius of rest. */
+const wayLeft = (/** @type {Setting} */ setting) =>
+  Math.abs((1 + (setting.start ** 4 - 1) * Math.exp(-SHARED.steps / memoryOf(setting))) ** 0.25 - 1);
 
 /**
  * The walk in units of the radius of rest, its radius, and the angle of each block of steps (root of the mean square)
@@ -43,5 +51,5 @@ export function coneWalk(setting) {
       squares = 0;
     }
   }
-  return { points, radius, angles, rest, law, memory: (1 - beta) / (4 * eta * decay) };
+  return { points, radius, angles, rest, law, memory: memoryOf(setting), left: wayLeft(setting) };
 }

@@ -92,18 +92,16 @@ function coneCharts(at, f, { radius, angles }) {
  * What the laws say, and what the walk did.
  * @type {(given: Setting, walk: Walk) => [string, string[]]}
  */
-function coneWords({ noise, beta, start }, { radius, angles, rest, law, memory }) {
+function coneWords({ noise, beta, start }, { angles, rest, law, memory, left }) {
   const late = angles.slice(angles.length / 2);
   const found = Math.sqrt(late.reduce((sum, a) => sum + a * a, 0) / late.length);
-  const rests = Math.abs(lastOf(radius) - 1) < 0.03;
   const verdict =
-    memory > SHARED.steps / 4 && !rests ? "The radius is still on its way." : Math.abs(found - 1) < 0.03 ? "The angle per step is the law's." : `The angle per step is ${fixed(found, 2)} times the law's.`;
+    left > 0.03 ? "The radius is still on its way." : Math.abs(found - 1) < 0.03 ? "The angle per step is the law's." : `The angle per step is ${fixed(found, 2)} times the law's.`;
   const factor = noise + ((1 - noise) * (1 + beta)) / (1 - beta);
   return [verdict, [
-    `Law: ${compact(1000 * law)} mrad per step.`,
-    `From ${fixed(start, 2)}·r∗ to rest at r∗ = ${compact(rest)},`,
+    `Laws: ${compact(1000 * law)} mrad per step, at r∗ = ${compact(rest)},`,
     `where r⁴ is ${compact(factor)} times that of white noise.`,
-    `r⁴ forgets within ${compact(memory)} steps.`,
+    `From ${fixed(start, 2)}·r∗, r⁴ forgets within ${compact(memory)} steps.`,
   ]];
 }
 
