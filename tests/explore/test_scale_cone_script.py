@@ -35,7 +35,8 @@ def test_script_walks_as_python_does_and_knows_the_laws(scale_cone):
 
 
 def test_what_the_radius_forgets_in_is_measured_under_long_momentum_too(scale_cone):
-    for eta, beta, decay in [(0.1, 0.9, 0.01), (1.0, 0.9, 0.1), (0.1, 0.99, 0.01), (0.01, 0.99, 0.001), (0.1, 0.5, 0.01)]:
+    settings = [(0.1, 0.9, 0.01), (1.0, 0.9, 0.1), (0.1, 0.99, 0.01), (0.01, 0.99, 0.001), (0.1, 0.5, 0.01)]
+    for eta, beta, decay in settings:
         laws = {"eta": eta, "beta": beta, "decay": decay}
         [walk] = scale_cone("given.map(M.coneWalk)", [{**laws, "noise": 0.0, "start": 1.05}])
         q, v, fourth = np.array([1.05 * walk["rest"], 0.0]), np.zeros(2), []
