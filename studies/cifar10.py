@@ -1,6 +1,6 @@
 """The ballistic rule on CIFAR-10: the runs of the chapter, one study at a time, on a laptop, a GPU or a cluster.
 
-    python studies/cifar10.py paper    the paper's rules and rates on images as they are (its code crops them), three seeds
+    python studies/cifar10.py paper    the paper's rules and rates, without the crops of its code; three seeds
     python studies/cifar10.py rates    equal grids of learning rates for three rules on three networks
     python studies/cifar10.py opening  one of the runs of ``rates``, cut to twenty steps: a test repeats it
     python studies/cifar10.py lengths  how long gradient and ballistic step are in twenty steps of each network
