@@ -12,6 +12,7 @@ import pytest
 import sympy
 import torch
 from handles import readout
+from paths import BOOK
 from test_takeaway import PRESS, move
 
 from lossnav.explore.board import tables
@@ -228,6 +229,12 @@ def test_names_are_found_and_told(board_script):
     for at, name in zip(PLANNED, alike, strict=True):
         assert source[name] == board.corner(at)["source"] if name else board.corner(at)["source"] not in source.values()
     assert sum(name is not None for name in alike) > len(known)
+    # The chapter counts them.
+    counts = len(known), sum(name is not None for name in alike) - len(known), len(CORNERS) - len(PLANNED)
+    assert (len(CORNERS), *counts) == (192, 12, 5, 16)
+    told = (BOOK / "myst" / "derive.md").read_text(encoding="utf-8")
+    assert "192 rules" in told
+    assert "Twelve of the corners have a name, and five the code of one; for 16 there is no plan" in told
 
 
 @pytest.mark.browser
