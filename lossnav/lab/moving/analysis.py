@@ -13,6 +13,7 @@ from lossnav._checks import NotConverged, flag, function, instance, whole
 from lossnav._checks import seed as check_seed
 from lossnav._tensors import module
 from lossnav.analysis import sgd
+from lossnav.analysis.acceleration import Method
 from lossnav.analysis.curvature import Hessian, eigenpairs
 from lossnav.analysis.noether import limiting_angular_speed
 from lossnav.analysis.noether.networks import Family, find_symmetries
@@ -242,9 +243,14 @@ def _notes(basin: Basin, setting: Setting, expected: Forecast, run: Walk, why: s
     for name, radii in run.radii.items():
         change = float(radii[-1] / radii[0] - 1)
         if abs(change) > 0.02:
-            relaxes = (1 - setting.beta) / (4 * setting.eta * setting.decay)
             notes.append(
                 f"|{plainly(name)}| changed by {100 * change:+.1f} %: its angle is that of the limit after several "
-                f"times (1−β)/(4ηλ) = {relaxes:.0f} steps"
+                f"times {_memory(setting):.0f} steps"
             )
     return notes
+
+
+def _memory(setting: Setting) -> float:
+    """Return the steps in which |θ|⁴ of an invariant layer forgets by 1/e: (1−β)/(4ηλ) for 4ηλ ≪ (1−β)²."""
+    kept = Method(setting.eta, setting.momentum).kept([4 * setting.decay])  # v ← βv − 4λx, x ← x + ηv
+    return float(-1 / np.log(kept[0]))

@@ -9,6 +9,7 @@ from torch import nn
 from torch.nn.functional import mse_loss
 
 from lossnav import moving
+from lossnav.lab.moving import analysis
 
 
 def line(slopes=(1.0, 0.05)) -> tuple[nn.Module, tuple[torch.Tensor, torch.Tensor]]:
@@ -89,3 +90,18 @@ def test_a_forecast_is_the_law_of_single_modes():
     assert expected.excess == pytest.approx(np.sum(basin.values * expected.position_variances) / 2, rel=0.02)
     widest = np.sum(0.02 * 1.8 / basin.values * speeds)  # twice the variance, for positions far apart in time
     assert expected.displacement([10**7])[0] == pytest.approx(widest, rel=0.1)
+
+
+@pytest.mark.parametrize(("eta", "beta", "decay"), [(0.05, 0.9, 0.001), (0.1, 0.99, 5e-4), (0.1, 0.9, 0.02)])
+def test_what_an_invariant_layer_forgets_in_is_told_under_long_momentum_too(eta, beta, decay):
+    """A particle on a loss of the direction alone, pulled by 1/r, started 5 % off its rest."""
+    rest = (eta * (1 + beta) / (2 * decay * (1 - beta) ** 2)) ** 0.25
+    q, v, fourth = np.array([1.05 * rest, 0.0]), np.zeros(2), []
+    for _ in range(12_000):
+        v = beta * v - np.array([-q[1], q[0]]) / (q @ q) - decay * q
+        q = q + eta * v
+        fourth.append((q @ q) ** 2)
+    away = np.abs(np.array(fourth) - fourth[-1])
+    ends = [int(np.flatnonzero(away > away.max() * np.exp(-fall))[-1]) for fall in (1.0, 5.0)]
+    told = analysis._memory(moving.Setting(eta=eta, beta=beta, decay=decay))
+    assert told == pytest.approx((ends[1] - ends[0]) / 4, rel=0.12)
