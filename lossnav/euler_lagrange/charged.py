@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike
 
 from lossnav import _checks
 from lossnav._checks import Array
-from lossnav.euler_lagrange.derivation import symbols
+from lossnav.euler_lagrange.derivation import on_paths, symbols
 from lossnav.euler_lagrange.equations import EulerLagrange
-from lossnav.euler_lagrange.latex import Printer, dotted
+from lossnav.euler_lagrange.latex import aligned
 from lossnav.euler_lagrange.numeric import path_derivatives, sample_times
 from lossnav.problem.losses import Loss
 from lossnav.problem.objective import Objective, check_problem
@@ -27,9 +27,7 @@ class Charged(EulerLagrange):
         self.objective, self.loss = objective, loss
         price: Any = objective.price
         self.price = price
-        names = [symbol.name for symbol in symbols(loss.dim)[0]]
-        dots = ("", "dot", "ddot", "dddot", "ddddot")[: 2 * price.order + 1]
-        self._rates = [[sympy.Symbol(name + dot, real=True) for name in names] for dot in dots]
+        self._rates = symbols(loss.dim, 2 * price.order)
         self._motion  # noqa: B018  refuses a price with a kink
 
     @cached_property
@@ -68,28 +66,13 @@ class Charged(EulerLagrange):
     @property
     def equations(self) -> list[Any]:
         """The equations as sympy ``Eq`` in the functions θ_i(t): what moves on the left, the loss on the right."""
-        t = sympy.Symbol("t", real=True)
-        swap = {}
-        for order, row in enumerate(self._rates):
-            for symbol, x in zip(row, self._rates[0], strict=True):
-                path = sympy.Function(x.name)(t)
-                swap[symbol] = path.diff(t, order) if order else path
+        swap = on_paths(self._rates, sympy.Symbol("t", real=True))
         return [sympy.Eq(left.xreplace(swap), right.xreplace(swap), evaluate=False) for left, right in self._sides]
 
     @property
     def latex(self) -> str:
         """The equations in LaTeX, dots for time derivatives."""
-        theta, v, a, *more = self._rates
-        names = [dotted(sympy.latex(x), 1) for x in theta]
-        higher: dict[Any, str] = {}
-        for dot, row in zip((r"\dddot{", r"\ddddot{"), more, strict=False):
-            higher |= {symbol: name.replace(r"\dot{", dot) for symbol, name in zip(row, names, strict=True)}
-        rows = []
-        for sides in self._sides:
-            printer = Printer(theta, v, a)
-            printer._settings["symbol_names"] |= higher
-            rows.append(" &= ".join(printer.doprint(side) for side in sides))
-        return r"\begin{aligned}" + r" \\ ".join(rows) + r"\end{aligned}"
+        return aligned(self._sides, self._rates)
 
     @cached_property
     def _solved(self) -> Any:

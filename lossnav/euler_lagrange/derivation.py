@@ -14,7 +14,7 @@ import numpy as np
 import sympy
 
 from lossnav import _checks
-from lossnav.euler_lagrange.latex import Printer, dotted
+from lossnav.euler_lagrange.latex import Printer, aligned, dotted
 
 GENERAL = "general"  # an undefined function of θ
 CONSTANT = "constant"  # undetermined constants
@@ -47,6 +47,10 @@ class Derivation:
     def dim(self) -> int:
         """D, the number of parameters."""
         return len(self.theta)
+
+    @property
+    def _rates(self) -> list[tuple[Any, ...]]:
+        return [self.theta, self.velocity, self.acceleration]
 
     @cached_property
     def lagrangian(self) -> Any:
@@ -127,17 +131,12 @@ class Derivation:
     def in_time(self, expression: Any) -> Any:
         """Return the expression with the plain symbols replaced by θ_i(t) and its derivatives."""
         _expression(expression)
-        paths = [sympy.Function(x.name)(self.t) for x in self.theta]
-        swap = dict(zip(self.theta, paths, strict=True))
-        for path, v, a in zip(paths, self.velocity, self.acceleration, strict=True):
-            swap |= {v: sympy.Derivative(path, self.t), a: sympy.Derivative(path, (self.t, 2))}
-        return expression.xreplace(swap)
+        return expression.xreplace(on_paths(self._rates, self.t))
 
     @property
     def latex(self) -> str:
         """The equations in LaTeX, one a row of an ``aligned`` environment, dots for time derivatives."""
-        rows = [f"{self.print(left)} &= {self.print(right)}" for left, right in self.sides]
-        return r"\begin{aligned}" + r" \\ ".join(rows) + r"\end{aligned}"
+        return aligned(self.sides, self._rates)
 
     @property
     def steps(self) -> list[tuple[str, str]]:
@@ -154,7 +153,7 @@ class Derivation:
     def print(self, expression: Any) -> str:
         """Return LaTeX of an expression in these symbols: dots, no arguments on undefined functions."""
         _expression(expression)
-        return Printer(self.theta, self.velocity, self.acceleration).doprint(expression)
+        return Printer(*self._rates).doprint(expression)
 
     def _repr_latex_(self) -> str:
         return f"$$\n{self.latex}\n$$"
@@ -210,14 +209,17 @@ def derive(
     )
 
 
-def symbols(dim: int) -> tuple[tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]]:
-    """Return the symbols θ_i, θ̇_i, θ̈_i."""
+def symbols(dim: int, orders: int = 2) -> list[tuple[Any, ...]]:
+    """Return the symbols θ_i, θ̇_i, θ̈_i, or as many derivatives as ``orders`` says."""
     names = ["theta"] if dim == 1 else [f"theta_{i}" for i in range(1, dim + 1)]
+    dots = ["", *("d" * order + "ot" for order in range(1, orders + 1))]
+    return [tuple(sympy.Symbol(name + dot, real=True) for name in names) for dot in dots]
 
-    def family(suffix: str) -> tuple[Any, ...]:
-        return tuple(sympy.Symbol(name + suffix, real=True) for name in names)
 
-    return family(""), family("dot"), family("ddot")
+def on_paths(rates: Sequence[Sequence[Any]], t: Any) -> dict[Any, Any]:
+    """Return θ_i(t) and its derivatives, by the symbols that stand for them."""
+    paths = [sympy.Function(x.name)(t) for x in rates[0]]
+    return {s: path.diff(t, order) for order, row in enumerate(rates) for s, path in zip(row, paths, strict=True)}
 
 
 def _metric(metric: Any, theta: Any) -> Any:

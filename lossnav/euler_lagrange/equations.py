@@ -16,6 +16,7 @@ from lossnav.euler_lagrange.derivation import GENERAL, Derivation, derive, matri
 from lossnav.euler_lagrange.numeric import NumericTerms, path_derivatives, sample_times
 from lossnav.problem.losses import Loss
 from lossnav.problem.metrics import Metric
+from lossnav.problem.metrics.base import check_matrices
 from lossnav.problem.objective import Objective, check_problem
 
 _READABLE = 12  # with more parameters nobody reads the formula of L, and to compile ∇L from it takes seconds
@@ -44,11 +45,9 @@ class EulerLagrange:
 
     def _derive(self, formula: Any) -> Derivation:
         objective, dim = self.objective, self.loss.dim
-        metric: Any = None if objective.metric is None else objective.metric_on(dim)
-        drift: Any = objective.drift
         theta = np.array(symbols(dim)[0], dtype=object)
-        if metric is not None:
-            metric = _on_symbols(metric, theta, GENERAL)
+        metric = None if objective.metric is None else _on_symbols(objective.metric_on(dim), theta)
+        drift: Any = objective.drift
         if drift is not None:
             entries = drift.expression(theta)
             drift = GENERAL if entries is None else entries
@@ -73,10 +72,6 @@ class EulerLagrange:
         return f"$$\n{self.latex}\n$$"
 
     @cached_property
-    def _terms(self) -> NumericTerms:
-        return NumericTerms(self.objective, self.loss)
-
-    @cached_property
     def _compiled(self) -> Any:
         """Numeric ηe^{γt}·(∂²ℒ/∂θ̇∂θ̇, balance at θ̈ = 0), with undefined functions as further arguments."""
         steps = self.derivation if self.loss.dim <= _READABLE else self._derive(formula=None)
@@ -87,7 +82,8 @@ class EulerLagrange:
         formulas = [f.xreplace(dummies) for f in formulas]  # from the top: ∂L/∂θ is met before the L(θ) inside it
         arguments = [*steps.theta, *steps.velocity, *(dummies[atom] for atom in unknown)]
         function = sympy.lambdify(arguments, formulas, modules="numpy", cse=True)
-        return function, [self._terms.source(atom, steps.theta) for atom in unknown]
+        terms = NumericTerms(self.objective, self.loss)
+        return function, [terms.source(atom, steps.theta) for atom in unknown]
 
     def acceleration(self, theta: ArrayLike, velocity: ArrayLike, t: ArrayLike = 0.0) -> Array:
         """Return θ̈ on an extremal.
@@ -115,7 +111,7 @@ class EulerLagrange:
         stacked = np.stack([np.broadcast_to(np.asarray(v, dtype=np.float64), shape) for v in values], axis=-1)
         metric = stacked[..., : dim * dim].reshape(*shape, dim, dim)
         if self.objective.curved:
-            self._terms.require_definite(metric)
+            check_matrices(metric)
         return np.asarray(np.linalg.solve(metric, -stacked[..., dim * dim :, None])[..., 0], dtype=np.float64)
 
     def residual(self, traj: Any, times: ArrayLike | None = None) -> float:
@@ -139,12 +135,12 @@ class EulerLagrange:
         return float(np.max(np.linalg.norm(gap, axis=-1)))
 
 
-def _on_symbols(metric: Metric, theta: Array, fallback: Any) -> Any:
-    """Return the metric on symbols, or ``fallback`` where it is code that cannot take them."""
+def _on_symbols(metric: Metric, theta: Array) -> Any:
+    """Return the metric on symbols, or "general" where it is code that cannot take them."""
     try:
         return matrix_of("metric(theta)", metric.expression(theta, sympy))
     except (TypeError, AttributeError, ValueError, sympy.SympifyError):
-        return fallback
+        return GENERAL
 
 
 def _exact(formula: Any) -> Any:

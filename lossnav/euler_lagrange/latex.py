@@ -13,18 +13,27 @@ from sympy.printing.latex import LatexPrinter
 def dotted(name: str, order: int) -> str:
     """Return dots over the letter alone: theta_{1} gives dot{theta}_{1}."""
     letter, _, index = name.partition("_")
-    return (r"\dot{" if order == 1 else r"\ddot{") + letter + "}" + (f"_{index}" if index else "")
+    return "\\" + "d" * order + "ot{" + letter + "}" + (f"_{index}" if index else "")
+
+
+def aligned(sides: Sequence[tuple[Any, Any]], rates: Sequence[Sequence[Any]]) -> str:
+    """Return equations in LaTeX, one a row of an ``aligned`` environment; ``rates`` are those of a ``Printer``."""
+    rows = [" &= ".join(Printer(*rates).doprint(side) for side in pair) for pair in sides]
+    return r"\begin{aligned}" + r" \\ ".join(rows) + r"\end{aligned}"
 
 
 class Printer(LatexPrinter):
-    """LaTeX as in the paper: θ̈ first, dots for time derivatives, L rather than L(θ_1, θ_2)."""
+    """LaTeX as in the paper: θ̈ first, dots for time derivatives, L rather than L(θ_1, θ_2).
 
-    def __init__(self, theta: Sequence[Any], velocity: Sequence[Any], acceleration: Sequence[Any]):
-        self._theta = tuple(theta)
-        self._fast, self._faster = set(velocity), set(acceleration)
+    ``rates`` are the symbols of θ̇, of θ̈, and so on.
+    """
+
+    def __init__(self, theta: Sequence[Any], *rates: Sequence[Any]):
+        self._theta, self._rates = tuple(theta), [set(row) for row in rates]
         names = [LatexPrinter().doprint(x) for x in theta]
-        symbols = dict(zip(velocity, (dotted(name, 1) for name in names), strict=True))
-        symbols |= zip(acceleration, (dotted(name, 2) for name in names), strict=True)
+        symbols: dict[Any, str] = {}
+        for order, row in enumerate(rates, start=1):
+            symbols |= zip(row, (dotted(name, order) for name in names), strict=True)
         super().__init__({"symbol_names": symbols})
 
     def doprint(self, expr: Any) -> str:
@@ -56,7 +65,7 @@ class Printer(LatexPrinter):
     def _as_ordered_terms(self, expr: Any, order: Any = None) -> list[Any]:
         terms = super()._as_ordered_terms(expr, order=order)
 
-        def slowness(term: Any) -> tuple[bool, bool]:
-            return not term.free_symbols & self._faster, not term.free_symbols & self._fast
+        def slowness(term: Any) -> list[bool]:
+            return [not term.free_symbols & row for row in reversed(self._rates)]
 
         return sorted(terms, key=slowness)

@@ -61,12 +61,6 @@ class NumericTerms:
             self._slopes = self._objective.metric_on(self._loss.dim).derivative(points)
         return self._slopes
 
-    def require_definite(self, metric: Array) -> None:
-        """Raise ValueError unless every G, shape (..., D, D), is positive definite."""
-        lowest = float(np.min(np.linalg.eigvalsh(metric), initial=np.inf))
-        if not lowest > 0:
-            raise ValueError(f"metric(theta) has the eigenvalue {lowest:.3g}, but it must be positive definite")
-
 
 def _indices(digits: str, count: int) -> tuple[int, ...]:
     """Return zero-based indices from a component's name: '2' → (1,), '12' → (0, 1), '1_12' → (0, 11)."""
@@ -103,13 +97,9 @@ def path_derivatives(traj: Any, times: Array, spacing: Array) -> tuple[Array, Ar
     best = _differences(traj, times, spacing)
     for halvings in range(1, 1 if on_grid else 10):
         finer = _differences(traj, times, spacing / 2**halvings)
-        closer = (finer[3] < best[3])[:, None]
-        best = (
-            np.where(closer, finer[0], best[0]),
-            np.where(closer, finer[1], best[1]),
-            np.where(closer, finer[2], best[2]),
-            np.minimum(finer[3], best[3]),
-        )
+        closer = finer[3] < best[3]
+        for kept, new in zip(best, finer, strict=True):
+            kept[closer] = new[closer]
     return best[0], best[1], best[2]
 
 
@@ -119,4 +109,4 @@ def _differences(traj: Any, times: Array, step: Array) -> tuple[Array, Array, Ar
     path = np.asarray(traj(nodes.ravel())).reshape(*nodes.shape, -1)
     first = np.einsum("s,tsd->td", _FIRST[0], path) / step[:, None]
     second, rough = (np.einsum("s,tsd->td", rule, path) / step[:, None] ** 2 for rule in _SECOND)
-    return path[:, 3], first, second, np.linalg.norm(second - rough, axis=-1)
+    return path[:, 3].copy(), first, second, np.linalg.norm(second - rough, axis=-1)
