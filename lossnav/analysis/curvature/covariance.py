@@ -13,8 +13,7 @@ from torch.func import grad, jvp, vjp, vmap
 from lossnav import _random
 from lossnav._checks import flag, whole
 from lossnav._checks import seed as check_seed
-from lossnav.analysis.curvature.model import ModelOperator
-from lossnav.analysis.curvature.snapshot import Batch, Batches, Loss, check_pair
+from lossnav.analysis.curvature.model import Batch, Batches, Loss, ModelOperator, check_pair
 
 
 class GradientCovariance(ModelOperator):
@@ -71,7 +70,7 @@ class GradientCovariance(ModelOperator):
     ) -> None:
         flag("centred", centred)
         super().__init__(model, loss, batches, parameters, dtype)
-        self._leaves, self._centred = self._point.leaves(), centred
+        self._point, self._centred = self._leaves(), centred
         self.mean = torch.zeros(self.dim, dtype=self.dtype, device=self.device)
         for batch in self._batches:
             ones = torch.ones(len(batch[0]), dtype=self.dtype, device=self.device)
@@ -81,9 +80,8 @@ class GradientCovariance(ModelOperator):
 
     def gradients(self, batch: Batch) -> Tensor:
         """Return the gradient of each example of a batch, (B, D): B·D numbers."""
-
         check_pair("batch", batch)
-        gradients = vmap(grad(self._loss), in_dims=(None, 0, 0))(self._leaves, *map(self._point.put, batch))
+        gradients = vmap(grad(self._own_loss), in_dims=(None, 0, 0))(self._point, *map(self._put, batch))
         return torch.cat([g.flatten(1) for g in gradients], dim=1)
 
     def exact_trace(self, chunk: int = 32) -> float:
@@ -129,9 +127,9 @@ class GradientCovariance(ModelOperator):
         total = torch.zeros_like(block)
         for batch in self._batches:
             for row, vector in zip(total, block, strict=True):
-                direction = self._point.split(vector)
+                direction = self._split(vector)
                 with _by_example():
-                    along = jvp(lambda leaves: self._losses(leaves, batch), (self._leaves,), (direction,))[1]  # noqa: B023
+                    along = jvp(lambda leaves: self._losses(leaves, batch), (self._point,), (direction,))[1]  # noqa: B023
                 if self._centred:
                     along = along - self.mean @ vector
                     # Over all examples they sum to 0, but for rounding, which gradients that are alike would blow up.
@@ -141,17 +139,17 @@ class GradientCovariance(ModelOperator):
 
     def _add_weighted(self, total: Tensor, batch: Batch, weights: Tensor) -> None:
         """Add Σ w_n g_n over the examples of a batch."""
-        sums = vjp(lambda leaves: self._losses(leaves, batch), self._leaves)[1](weights)[0]
-        for part, weighted_sum in zip(self._point.split(total), sums, strict=True):
+        sums = vjp(lambda leaves: self._losses(leaves, batch), self._point)[1](weights)[0]
+        for part, weighted_sum in zip(self._split(total), sums, strict=True):
             part.add_(weighted_sum)
 
     def _losses(self, leaves: list[Tensor], batch: Batch) -> Tensor:
         """Return the loss of each example, (B,)."""
-        return vmap(self._loss, in_dims=(None, 0, 0))(leaves, *map(self._point.put, batch))
+        return vmap(self._own_loss, in_dims=(None, 0, 0))(leaves, *map(self._put, batch))
 
-    def _loss(self, leaves: list[Tensor], x: Tensor, y: Tensor) -> Tensor:
+    def _own_loss(self, leaves: list[Tensor], x: Tensor, y: Tensor) -> Tensor:
         """Return the loss of one example."""
-        return self._point.loss(leaves, (x.unsqueeze(0), y.unsqueeze(0)))
+        return self._mean_loss(leaves, (x.unsqueeze(0), y.unsqueeze(0)))
 
 
 @contextmanager

@@ -9,8 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from lossnav._checks import finite, flag
-from lossnav.analysis.curvature.model import ModelOperator
-from lossnav.analysis.curvature.snapshot import Batch, Batches, Loss
+from lossnav.analysis.curvature.model import Batch, Batches, Loss, ModelOperator
 
 
 @dataclass(frozen=True)
@@ -115,15 +114,15 @@ class Hessian(ModelOperator):
         return total
 
     def _add(self, total: Tensor, gradient: _WithGraph, vectors: Tensor, retain: bool) -> None:
-        products = gradient.products(self._point.split(vectors), retain, batched=vectors.ndim == 2)
+        products = gradient.products(self._split(vectors), retain, batched=vectors.ndim == 2)
         weight = gradient.examples / self.examples
-        for part, product in zip(self._point.split(total), products, strict=True):
+        for part, product in zip(self._split(total), products, strict=True):
             part.add_(product, alpha=weight)
 
     def _gradient(self, batch: Batch) -> _WithGraph:
-        inputs = [p.requires_grad_() for p in self._point.leaves()]
+        inputs = [p.requires_grad_() for p in self._leaves()]
         with torch.enable_grad():
-            value = self._point.loss(inputs, batch)
+            value = self._mean_loss(inputs, batch)
             if not value.requires_grad:
                 return _WithGraph(len(batch[0]), inputs, [None] * len(inputs))
             gradients = torch.autograd.grad(value, inputs, create_graph=True, allow_unused=True)
@@ -154,7 +153,7 @@ class Hessian(ModelOperator):
 
     def _size(self, batch: Batch) -> int:
         """Return the bytes that the graph of a batch holds on to, apart from the parameters."""
-        own = self._point.storages()
+        own = {p.untyped_storage().data_ptr() for p in self._values.values()}
         held: dict[int, int] = {}
 
         def note(tensor: Tensor) -> Tensor:

@@ -13,8 +13,8 @@ from lossnav._checks import nonnegatives, whole
 from lossnav._checks import seed as check_seed
 from lossnav.analysis.curvature.covariance import GradientCovariance
 from lossnav.analysis.curvature.hessian import Hessian
+from lossnav.analysis.curvature.model import Batch, Batches, Loss
 from lossnav.analysis.curvature.quadrature import quadrature
-from lossnav.analysis.curvature.snapshot import Batch, Batches, Loss
 
 
 @dataclass(frozen=True, eq=False)
