@@ -130,7 +130,7 @@ def _evidence(path: Any, loss: Any, times: Any, asked: Question, stakes: ArrayLi
 
 def _candidates(path: Any, loss: Any, times: Any, asked: Question, stakes: ArrayLike | None) -> list[Evidence]:
     name = asked.family.name
-    records = path if isinstance(path, list) and path and not np.isscalar(path[0]) and _several(path) else [path]
+    records = path if _several(path) else [path]
     shares = _checks.positives("known['k']", np.ones(len(records)) if stakes is None else stakes, shape=(len(records),))
     if isinstance(records[0], Rates):
         if not all(isinstance(record, Rates) for record in records):
@@ -180,9 +180,9 @@ def _known(family: Planner, known: Mapping[str, Any]) -> dict[str, float]:
             else _checks.duration(f"known[{key!r}]", value, zero=True) for key, value in held.items()}  # fmt: skip
 
 
-def _several(path: list[Any]) -> bool:
-    first = path[0]
-    return isinstance(first, Rates | Trajectory) or np.ndim(first) == 2
+def _several(path: Any) -> bool:
+    """Say whether this is a list of records."""
+    return isinstance(path, list) and bool(path) and (isinstance(path[0], Rates | Trajectory) or np.ndim(path[0]) == 2)
 
 
 # --------------------------------------------------------------------------------------------------------- local tests
@@ -275,7 +275,7 @@ def _answer(seen: Evidence, fit: Fit, asked: Question) -> Inference:
     parameters = likelihood.parameters
     score = {"logL": logl, "parameters": float(parameters), "bic": parameters * math.log(max(count, 2)) - 2 * logl,
              "p_value": fit.p_value}  # fmt: skip
-    shown = None if seen.fitted is None else seen.fitted(likelihood.x)
+    shown = None if seen.record is None else (*seen.record[:2], seen.fitted(likelihood.x))
     return Inference(
         family.name, estimates, unidentified, fit, score, members, seen.rates, shown, _warnings(seen, noise),
         law=family, loss=seen.loss,
@@ -354,12 +354,11 @@ def _excess(seen: Evidence, x: Array) -> tuple[float, float]:
     An extremal that the search does not know is none that is cheapest.
     """
     values = seen.values(x)
-    if not math.isfinite(values["a"]) or seen.loss is None or seen.fitted is None:
+    if not math.isfinite(values["a"]) or seen.loss is None or seen.record is None:
         return 0.0, 0.0  # gradient descent is the limit of optima
-    times, _, places = seen.fitted(x)
-    best, *others = solve(
-        replace(seen.family.objective(values), k=seen.stakes), seen.loss, places[0], throw=False
-    ).candidates
+    (times, _, stakes), places = seen.record, seen.fitted(x)
+    objective = replace(seen.family.objective(values), k=stakes)
+    best, *others = solve(objective, seen.loss, places[0], throw=False).candidates
     later = times - times[0]
 
     def away(path: Trajectory) -> float:

@@ -39,9 +39,9 @@ class Evidence:
         series: maps coordinates to deviations over time, (N, K), each a column; None where there is no time.
         rates: of single modes, if the record has such.
         loss: landscape whose J can be asked, or None.
+        record: the first recording, with which ``series`` begins; None where no path is fitted.
         step: the longest time between two of a record that modes were seen in.
         blur: what integrals over the record's times may be wrong by, in its unit: the norm over all times.
-        fitted: maps coordinates to times, places and fitted places of the first recording, whose k is ``stakes``.
     """
 
     likelihood: Likelihood
@@ -52,14 +52,19 @@ class Evidence:
     series: Callable[[Array], Array] | None
     rates: Rates | None
     loss: Loss | None = None
-    fitted: Callable[[Array], tuple[Array, Array, Array]] | None = None
-    stakes: float = 1.0
+    record: Recording | None = None
     step: float = 0.0
     blur: float = 0.0
 
     def values(self, x: Array) -> dict[str, float]:
         """Return what coordinates of shape (P,) mean."""
         return {name: float(value) for name, value in self.family.values(x, self.scale).items()}
+
+    def fitted(self, x: Array) -> Array:
+        """Return the fitted places of the record."""
+        assert self.record is not None and self.series is not None
+        places = self.record[1]
+        return np.asarray(places - self.unit * self.series(x)[: len(places)])
 
 
 @dataclass(frozen=True)
@@ -208,17 +213,13 @@ def of_metric(recordings: Sequence[Recording], loss: Quadratic, asked: Question)
             deviations.append(_beside((places - minimum).ravel() / unit, columns))
         return np.concatenate(deviations, axis=-1)
 
-    def fitted(x: Array) -> tuple[Array, Array, Array]:
-        t, places, _ = recordings[0]
-        return t, places, places - unit * left(x)[: places.size].reshape(places.shape)
-
     begun = _weak(recordings, loss, scale, apart=True)
     even, aside = 0 * begun[2:], 2.0 * np.eye(len(begun) - 2)  # noise may tell the weak form no metric
     shares, paces = (begun[0], 0.05, 0.6), begun[1] + np.linspace(-2.0, 2.0, 3)
     starts = [[u, v, *metric] for u in shares for v in paces for metric in (begun[2:], even, *aside, *-aside)]
     likelihood = asked.likelihood(scale, left, len(recordings) * loss.dim, np.array(starts))
     series = lambda x: left(x).reshape(-1, loss.dim)  # noqa: E731
-    return Evidence(likelihood, family, scale, unit, floor, series, None, loss, fitted)
+    return Evidence(likelihood, family, scale, unit, floor, series, None, loss, recordings[0])
 
 
 def _beside(away: Array, columns: Array) -> Array:
@@ -277,8 +278,8 @@ def of_curve(curve: Curve, asked: Question) -> Evidence:
     # Simpson's rule on every other time is wrong by 16 times as much.
     wrong = (spent[::2] - scipy.integrate.cumulative_simpson(square[::2], x=t[::2], initial=0.0)) / 15
     blur = float(family.values(likelihood.x, scale)["B"]) * float(np.std(wrong)) * math.sqrt(len(t))
-    return Evidence(likelihood, family, scale, unit, floor, lambda x: left(x)[:, None], None, None,
-                    lambda x: (t, loss[:, None], (loss - left(x) * unit)[:, None]), blur=blur)  # fmt: skip
+    series = lambda x: left(x)[:, None]  # noqa: E731
+    return Evidence(likelihood, family, scale, unit, floor, series, None, None, (t, loss[:, None], 1.0), blur=blur)
 
 
 def of_extremals(recordings: Sequence[Recording], loss: Loss, asked: Question) -> list[Evidence]:
@@ -308,14 +309,13 @@ def of_extremals(recordings: Sequence[Recording], loss: Loss, asked: Question) -
         raise ValueError("path is far from every extremal that was tried, so that none can be fitted")
     # Other rests stay in question as long as their fit is within the level of the best.
     cut = best.cost + float(scipy.special.chdtri(1, 1 - asked.level)) * best.unit
-    t, places, stakes = recordings[0]
+    _, places, _ = recordings[0]
 
     def told(likelihood: Likelihood) -> Evidence:
         def series(x: Array) -> Array:
-            return likelihood.residual(x)[: places.size].reshape(places.shape)
+            return -likelihood.residual(x)[: places.size].reshape(places.shape)
 
-        return Evidence(likelihood, family, scale, unit, floor, series, None, loss,
-                        lambda x: (t, places, places + series(x) * unit), stakes)  # fmt: skip
+        return Evidence(likelihood, family, scale, unit, floor, series, None, loss, recordings[0])
 
     return [told(candidate) for candidate in candidates if candidate.cost <= cut]
 

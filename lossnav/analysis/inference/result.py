@@ -150,22 +150,22 @@ class Inference(Shown):
         Raises:
             ValueError: not exactly one is given, it is out of range, or the family does not say it.
         """
-        arguments = {name: value for name, value in (("stakes", stakes), ("announced", announced),
-                                                     ("deadline", deadline), ("start", start))
-                     if value is not None}  # fmt: skip
-        if len(arguments) != 1:
+        asked = {"stakes": stakes, "announced": announced, "deadline": deadline, "start": start}
+        given = {name: value for name, value in asked.items() if value is not None}
+        if len(given) != 1:
             raise ValueError("give exactly one of stakes, announced, deadline and start")
-        says = self.family == "planner" or ("stakes" in arguments and self.family != "deadline")
+        ((name, value),) = given.items()
+        says = self.family == "planner" or (name == "stakes" and self.family != "deadline")
         if self.law is None or self.again is None or not says:
-            raise ValueError(f"family = {self.family!r} does not say what follows from {next(iter(arguments))}")
+            raise ValueError(f"family = {self.family!r} does not say what follows from {name}")
         if start is not None:
             if self.loss is None:
                 raise ValueError("start is given, but the record has no loss")
             begin = _checks.array("start", start, shape=(self.loss.dim,))
             return _spread(self.again(), self._velocity(begin))
         if self.rates is None:
-            raise ValueError(f"{next(iter(arguments))} is given, but no single modes were seen")
-        name, number = next((name, _checks.positive(name, value)) for name, value in arguments.items())
+            raise ValueError(f"{name} is given, but no single modes were seen")
+        number = _checks.positive(name, value)
         return _spread(self.again(), lambda values: self._mode(name, number, values))
 
     def _velocity(self, start: Array) -> Callable[[Values], Array]:

@@ -91,15 +91,8 @@ def discrete_translation(
     Raises:
         ValueError: an argument is out of range, or shapes do not fit together.
     """
-    eta, beta, decay, p, u = _start(initial, charge, eta, beta, decay)
-    count = _checks.whole("steps", steps, low=1)
-    states = np.empty((2, count + 1, *p.shape))
-    states[:, 0] = p, u
-    for n in range(count):
-        u = beta * u - decay * p
-        p = p + eta * u
-        states[:, n + 1] = p, u
-    return states[0], states[1]
+    still = np.zeros((_checks.whole("steps", steps, low=1), *_checks.array("initial", initial).shape))
+    return _recursion(initial, charge, "steps", still, eta, beta, decay, growth=1.0)
 
 
 def continuous_radius(
@@ -146,8 +139,10 @@ def continuous_radius(
 
 
 def _recursion(
-    initial: ArrayLike, charge: ArrayLike, name: str, source: ArrayLike, eta: float, beta: float, decay: float
-) -> tuple[Array, Array]:
+    initial: ArrayLike, charge: ArrayLike, name: str, source: ArrayLike, eta: float, beta: float, decay: float,
+    growth: float = 2.0,
+) -> tuple[Array, Array]:  # fmt: skip
+    """Follow a quantity that grows by ``growth``·ηw and what the source, of this name, adds."""
     eta, beta, decay, size, u = _start(initial, charge, eta, beta, decay)
     drive = _checks.array(name, source)
     _fits(name, drive, size)
@@ -155,7 +150,7 @@ def _recursion(
     states[:, 0] = size, u
     for n, speed in enumerate(drive):
         w = beta * u - decay * size
-        size, u = size + 2 * eta * w + eta**2 * speed, w + eta * speed
+        size, u = size + growth * eta * w + eta**2 * speed, w + eta * speed
         states[:, n + 1] = size, u
     return states[0], states[1]
 

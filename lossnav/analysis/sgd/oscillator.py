@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -154,13 +154,12 @@ class Mode:
     """
 
     curvature: float
+    _: KW_ONLY
     eta: float
     beta: float
 
-    def __init__(self, curvature: float, *, eta: float, beta: float):
-        object.__setattr__(self, "curvature", _checks.finite("curvature", curvature, low=0.0))
-        object.__setattr__(self, "eta", _checks.positive("eta", eta))
-        object.__setattr__(self, "beta", _checks.weight("beta", beta))
+    def __post_init__(self) -> None:
+        _checks.check(self, curvature=_checks.nonnegative, eta=_checks.positive, beta=_checks.weight)
 
     @property
     def gamma(self) -> float:
@@ -229,7 +228,8 @@ class Mode:
         return self._oscillator().velocity(_checks.nonnegatives("t", t))
 
     def _oscillator(self) -> Oscillators:
-        return _one(self.curvature, self.eta, self.beta)
+        one = Oscillators.of(np.array([self.curvature]), self.eta, self.beta)
+        return Oscillators(one.gamma, one.omega2[0], one.alpha2[0])
 
 
 def matched_velocity(v0: ArrayLike, v1: ArrayLike, *, beta: float) -> Array:
@@ -253,11 +253,6 @@ def matched_velocity(v0: ArrayLike, v1: ArrayLike, *, beta: float) -> Array:
     first, second, weight = _checks.array("v0", v0), _checks.array("v1", v1), _checks.weight("beta", beta)
     _checks.together(v0=first, v1=second)
     return (weight * first + second) / (1 + weight)
-
-
-def _one(curvature: float, eta: float, beta: float) -> Oscillators:
-    oscillators = Oscillators.of(np.array([curvature]), eta, beta)
-    return Oscillators(oscillators.gamma, oscillators.omega2[0], oscillators.alpha2[0])
 
 
 def _exact_gap(curvature: Any, eta: float, beta: float) -> float:
