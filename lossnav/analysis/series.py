@@ -24,9 +24,9 @@ class Drift:
     error: float
     mean: float
 
-    def exceeds(self, size: float, errors: float = 4.0) -> bool:
-        """Whether the change is larger than ``size``, and than so many of its errors."""
-        return abs(self.change) > size and abs(self.change) > errors * self.error
+    def exceeds(self, size: float) -> bool:
+        """Whether the change is larger than ``size``, and than four of its errors."""
+        return abs(self.change) > max(size, 4 * self.error)
 
 
 def drift(values: ArrayLike, blocks: int = 8) -> Drift:

@@ -14,6 +14,7 @@ from lossnav._checks import Array
 from lossnav.problem.losses import Loss
 from lossnav.problem.objective import Objective
 
+_MOST = 400  # times at which a path is looked at, where none are asked for
 _STENCIL = np.arange(-3, 4)
 # Central differences over seven points, orders six and four, for the first and second derivative.
 _FIRST = np.array([[-1, 9, -45, 0, 45, -9, 1], [0, 5, -40, 0, 40, -5, 0]]) / 60
@@ -70,7 +71,7 @@ def _indices(digits: str, count: int) -> tuple[int, ...]:
     return tuple(int(part) - 1 for part in parts)
 
 
-def sample_times(traj: Any, times: ArrayLike | None, count: int = 400) -> tuple[Array, Array]:
+def sample_times(traj: Any, times: ArrayLike | None) -> tuple[Array, Array]:
     """Return interior times, shape (T,), and at each the spacing of the path's grid, cut to stay inside."""
     _checks.function("traj", traj)
     if not hasattr(traj, "times"):
@@ -79,7 +80,7 @@ def sample_times(traj: Any, times: ArrayLike | None, count: int = 400) -> tuple[
     end = float(getattr(traj, "end", math.inf))
     if times is None:
         inner = grid[3:-3] if len(grid) > 8 else grid[1:-1]
-        chosen = inner[:: max(1, math.ceil(len(inner) / count))]
+        chosen = inner[:: max(1, math.ceil(len(inner) / _MOST))]
     else:
         chosen = _checks.array("times", np.atleast_1d(_checks.array("times", times)), shape=("T",))
     place = np.clip(np.searchsorted(grid, chosen, side="right") - 1, 0, len(grid) - 2)

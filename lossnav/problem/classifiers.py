@@ -28,7 +28,7 @@ def __dir__() -> list[str]:
     return __all__
 
 
-LINKS, SCORES = ("logistic", "probit"), ("log", "brier")
+SCORES = ("log", "brier")
 
 
 class Link(NamedTuple):
@@ -56,13 +56,8 @@ def _logistic_bend(z: Array) -> Array:
     return -_logistic_slope(z) * np.tanh(z / 2)
 
 
-_LINKS = {
-    "logistic": Link(
-        scipy.special.expit,
-        _logistic_slope,
-        _logistic_bend,
-        scipy.special.log_expit,
-    ),
+LINKS = {
+    "logistic": Link(scipy.special.expit, _logistic_slope, _logistic_bend, scipy.special.log_expit),
     "probit": Link(scipy.special.ndtr, _density, _density_slope, scipy.special.log_ndtr),
 }
 
@@ -108,7 +103,7 @@ class LogisticRegression(Loss):
             raise ValueError(f"y = {_checks.shown(self._y)}, but its entries must be 0 or 1")
         self.l2 = _checks.finite("l2", l2, low=0.0)
         self.link, self.score = _checks.one_of("link", link, LINKS), _checks.one_of("score", score, SCORES)
-        self._link = _LINKS[self.link]
+        self._link = LINKS[self.link]
         self.dim = self._x.shape[1]
 
     def value(self, theta: ArrayLike) -> Any:

@@ -100,7 +100,7 @@ class Layer(NamedTuple):
         own = v[..., self.part]
         return own if self.shape is None else own.reshape(*own.shape[:-1], *self.shape)
 
-    def greedy(self, x: Array, t: Array, curvature: Array, way: bool = False) -> Array:
+    def greedy(self, x: Array, t: Array, curvature: Array, way: bool) -> Array:
         """Return where the part x, shape (D,), is after times t, shape (T,), at full speed: shape (T, D).
 
         As ``way`` it is the displacement, with the digits that x has not left of one much shorter than it.

@@ -81,8 +81,8 @@ def infer(
     References:
         book: I2, I3, I6–I10, I13, I15–I24, I26; the exponents that refute are I4's.
     """
-    _checks.instance("known", {} if known is None else known, Mapping, "a mapping from names to values")
-    known_values = dict(known or {})
+    given: Mapping[str, Any] = {} if known is None else known
+    known_values = dict(_checks.instance("known", given, Mapping, "a mapping from names to values"))
     _checks.finite("level", level, low=0.5, high=1, open_low=True, open_high=True)
     sigma = None if noise is None else _checks.finite("noise", noise, low=0.0)
     family_names = [family] if isinstance(family, str) else list(_checks.sequence("family", family, "families"))

@@ -52,7 +52,13 @@ def setting(
         checked = _checks.nonnegatives("gradient_variance", gradient_variance, shape=curvatures.shape)
         variance = np.atleast_1d(checked)
     run = Setting(eta, beta, modes + decay, factor * variance, curvatures.shape)
-    stable(run)
+    # Beyond this the mean of SGD itself grows without bound.
+    steep = float(np.max(eta * run.curvature))
+    if steep >= 2 * (1 + beta):
+        raise ValueError(
+            f"eta = {eta:g}, beta = {beta:g} and rho + decay = {steep / eta:g} are unstable: "
+            f"eta·(rho + decay) = {steep:g}, but it must be < 2(1 + beta) = {2 * (1 + beta):g}"
+        )
     return run
 
 
@@ -74,17 +80,6 @@ def recursion(h: Array, eta: float, beta: float) -> Array:
     """Return what a step without noise makes of (θ, v) along modes of these curvatures, shape (L, 2, 2) (K2)."""
     ones = np.ones_like(h)
     return np.stack([np.stack([1 - eta * h, eta * beta * ones], -1), np.stack([-h, beta * ones], -1)], -2)
-
-
-def stable(run: Setting) -> None:
-    """Raise unless 0 <= ηh < 2(1 + β) for every mode: beyond, the mean of SGD itself grows without bound."""
-    steep = run.eta * run.curvature
-    worst = float(np.max(steep))
-    if worst >= 2 * (1 + run.beta):
-        raise ValueError(
-            f"eta = {run.eta:g}, beta = {run.beta:g} and rho + decay = {worst / run.eta:g} are unstable: "
-            f"eta·(rho + decay) = {worst:g}, but it must be < 2(1 + beta) = {2 * (1 + run.beta):g}"
-        )
 
 
 def bound(run: Setting) -> None:

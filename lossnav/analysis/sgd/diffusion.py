@@ -7,7 +7,7 @@ The stationary density is e^{−κΨ} with :math:`\Psi=\tfrac12(x-\mu)^\top U(x-
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -109,34 +109,20 @@ class OrnsteinUhlenbeck:
     diffusion: Array
     kappa: float
     centre: Array
+    skew: Array = field(init=False, repr=False)
+    curvature: Array = field(init=False, repr=False)
 
     def __init__(
         self, drift: ArrayLike, diffusion: ArrayLike, *, kappa: float = 1.0, centre: ArrayLike | None = None
     ) -> None:
         a, d = _matrices("drift", drift, "diffusion", diffusion)
-        object.__setattr__(self, "drift", a)
-        object.__setattr__(self, "diffusion", d)
-        object.__setattr__(self, "kappa", _checks.positive("kappa", kappa))
+        kappa = _checks.positive("kappa", kappa)
         middle = np.zeros(len(a)) if centre is None else _checks.array("centre", centre, shape=(len(a),))
-        object.__setattr__(self, "centre", middle)
-        _checks.frozen(a, d, middle)
-        _ = self._parts  # no process without a stationary density
-
-    @cached_property
-    def _parts(self) -> tuple[Array, Array]:
-        parts = _decompose("drift", self.drift, "diffusion", self.diffusion)
-        _checks.frozen(*parts)
-        return parts
-
-    @property
-    def skew(self) -> Array:
-        """Q, shape (D, D)."""
-        return self._parts[0]
-
-    @property
-    def curvature(self) -> Array:
-        """U, shape (D, D)."""
-        return self._parts[1]
+        skew, curvature = _decompose("drift", a, "diffusion", d)
+        _checks.frozen(a, d, middle, skew, curvature)
+        fields = {"drift": a, "diffusion": d, "kappa": kappa, "centre": middle, "skew": skew, "curvature": curvature}
+        for name, value in fields.items():
+            object.__setattr__(self, name, value)
 
     @cached_property
     def spread(self) -> Array:

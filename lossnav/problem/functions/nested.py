@@ -54,11 +54,7 @@ class Nested(Batched):
 
 
 def _stacked(rows: Any, depth: int, axis: int) -> Array:
-    """Return lists of ``depth`` levels as one array, the batch axis of the entries moved to ``axis``.
-
-    Raises:
-        ValueError: if the lists differ in length, or the entries do not broadcast or are no numbers.
-    """
+    """Return lists of ``depth`` levels as one array, the batch axis of the entries moved to ``axis``."""
     shape, leaves = _leaves(rows, depth)
     flat = np.stack(np.broadcast_arrays(*(_checks.reals("entry", entry) for entry in leaves)))
     stacked = flat.reshape(*shape, *flat.shape[1:])
@@ -66,11 +62,7 @@ def _stacked(rows: Any, depth: int, axis: int) -> Array:
 
 
 def _leaves(rows: Any, depth: int) -> tuple[list[int], list[Any]]:
-    """Return the shape of lists of ``depth`` levels, and what is in them in its order.
-
-    Raises:
-        ValueError: if lists of one level differ in length.
-    """
+    """Return the shape of lists of ``depth`` levels, and what is in them in its order."""
     shape: list[int] = []
     leaves = [rows]
     for _ in range(depth):

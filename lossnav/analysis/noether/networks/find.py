@@ -116,12 +116,9 @@ def _rows(probe: Probe, gradients: Mapping[str, Array], names: list[str]) -> tup
 
 
 def _runs(pulls: Array, sizes: Array, rtol: float) -> list[tuple[int, int]]:
-    """Return the finest runs of consecutive rows whose pulls add up to zero in every probe.
+    """Return the finest runs of consecutive rows whose pulls, (rows, numbers), add up to zero beside their sizes.
 
-    Args:
-        pulls: (rows, numbers).
-        sizes: what they compare with, (rows, numbers); a row of zeros is not felt and belongs to no run of its own.
-        rtol: sums up to rtol times the sizes in the run are zero.
+    A row whose sizes are zeros is not felt and belongs to no run of its own.
     """
     felt = np.any(sizes > 0, axis=1)
     single = felt & np.all(np.abs(pulls) <= rtol * sizes, axis=1)
