@@ -97,6 +97,39 @@ def test_what_is_wrong_is_named(call, name):
         call()
 
 
+@pytest.mark.parametrize(
+    ("check", "words"),
+    [
+        (lambda: _checks.finite("d", "tilt"), "d = 'tilt', but it must be a finite number"),
+        (lambda: _checks.positive("eta", 0), "eta = 0, but it must be a finite number > 0"),
+        (lambda: _checks.nonnegative("gamma", -0.1), "gamma = -0.1, but it must be a finite number >= 0"),
+        (lambda: _checks.weight("beta", 1.0), "beta = 1.0, but it must be a finite number >= 0 and < 1"),
+        (lambda: _checks.duration("horizon", 0), "horizon = 0, but it must be a number in (0, inf]"),
+        (lambda: _checks.whole("count", 2.5, low=1), "count = 2.5, but it must be a whole number >= 1"),
+        (lambda: _checks.whole("axis", 2, low=0, high=1), "axis = 2, but it must be a whole number >= 0 and <= 1"),
+        (lambda: _checks.one_of("rule", "adan", ["adam"]),
+         "rule = 'adan', but it must be one of 'adam' (did you mean 'adam'?)"),
+        (lambda: _checks.array("y", [1.0, 0.0], shape=(1,)), "y has shape (2,), but it must have shape (1,)"),
+        (lambda: _checks.array("x", [1.0], shape=("N + 1", None)),
+         "x has shape (1,), but it must have shape (N + 1, D)"),
+        (lambda: _checks.array("x", [math.nan]), "x = array([nan]), but all its entries must be finite"),
+        (lambda: _checks.symmetric("h", [[1, 2], [0, 1]]),
+         "h = [[1, 2], [0, 1]] differs from its transpose by 2, but it must be symmetric"),
+        (lambda: _checks.symmetric("h", [[1, 2], [2, 1]], definite=True),
+         "h = [[1, 2], [2, 1]] has the eigenvalue -1, but it must be positive definite"),
+        (lambda: _checks.positives("r", [1.0, -1.0]), "r = [1.0, -1.0], but all its entries must be > 0"),
+        (lambda: _checks.points("x", [1.0], 2), "x has shape (1,), but its last axis must have length 2"),
+        (lambda: _checks.instance("operator", 3, dict, "an Operator"), "operator = 3, but it must be an Operator"),
+        (lambda: _checks.function("value", 3.0), "value = 3.0, but it must be callable"),
+    ],
+)  # fmt: skip
+def test_a_check_says_the_name_the_value_and_what_is_allowed(check, words):
+    """The walk asks for the name alone, of every argument there is: the words are made here."""
+    with pytest.raises(ValueError) as refusal:
+        check()
+    assert str(refusal.value) == words
+
+
 @pytest.mark.parametrize("name", ["eta", "k", "gamma", "loss", "metric", "drift"])
 @pytest.mark.parametrize(
     "wrap", [lambda x: x, lambda x: [x], lambda x: [[x]], lambda x: np.array([[x]]), lambda x: lambda theta: x]

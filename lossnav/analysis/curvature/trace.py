@@ -69,9 +69,9 @@ def trace(operator: Operator, probes: int, *, seed: int = 0, pairs: Eigenpairs |
     whole("block", block, low=1)
     check_seed("seed", seed, low=0)
     if pairs is not None:
-        instance("pairs", pairs, Eigenpairs, "what eigenpairs returns")
-    if pairs is not None and pairs.vectors.shape[1] != operator.dim:
-        raise ValueError(f"pairs has vectors of length {pairs.vectors.shape[1]}, but it must be D = {operator.dim}")
+        length = instance("pairs", pairs, Eigenpairs, "what eigenpairs returns").vectors.shape[1]
+        if length != operator.dim:
+            raise ValueError(f"pairs has vectors of length {length}, but it must be D = {operator.dim}")
     samples = []
     like = torch.empty(operator.dim, dtype=operator.dtype, device=operator.device)
     for first in range(0, probes, block):

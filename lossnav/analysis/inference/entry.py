@@ -276,23 +276,12 @@ def _answer(seen: Evidence, fit: Fit, asked: Question) -> Inference:
     score = {"logL": logl, "parameters": float(parameters), "bic": parameters * math.log(max(count, 2)) - 2 * logl,
              "p_value": fit.p_value}  # fmt: skip
     shown = None if seen.record is None else (*seen.record[:2], seen.fitted(likelihood.x))
+    few = seen.series is not None and likelihood.count < 20 and noise != 0
+    vague = (f"intervals from {likelihood.count} numbers: their coverage is only nominal",) if few else ()
     return Inference(
-        family.name, estimates, unidentified, fit, score, members, seen.rates, shown, _warnings(seen, noise),
+        family.name, estimates, unidentified, fit, score, members, seen.rates, shown, (*vague, *seen.warnings),
         law=family, loss=seen.loss,
     )  # fmt: skip
-
-
-def _warnings(seen: Evidence, noise: float | None) -> tuple[str, ...]:
-    warnings, likelihood = [], seen.likelihood
-    if seen.series is not None and likelihood.count < 20 and noise != 0:
-        warnings.append(f"intervals from {likelihood.count} numbers: their coverage is only nominal")
-    if seen.rates is not None and seen.step * np.max(np.asarray(seen.rates.r)) > 0.3:
-        warnings.append("the fastest mode moves by more than .3 of itself between times: where these are a learner's "
-                        "own steps, h·m/(1 − m) against the factor m is the exact line (book: I12)")  # fmt: skip
-    if seen.blur > 3 * seen.unit * math.sqrt(likelihood.unit) and noise != 0:
-        warnings.append("the speed changes so much between times that its integral is wrong by more than the noise: "
-                        "intervals leave that out, so look more often at the beginning")  # fmt: skip
-    return tuple(warnings)
 
 
 # ------------------------------------------------------------------------------------------------------------ J itself

@@ -24,6 +24,14 @@ from lossnav.trajectory import stationary
 _ROUNDING = 1e-9  # of what is known in closed form, relative to the record's size
 _SOLVED = 1e-7  # of an extremal
 _WILD = 1e6  # deviation of what a family cannot do
+_HURRIED = (
+    "the fastest mode moves by more than .3 of itself between times: where these are a learner's own steps, "
+    "h·m/(1 − m) against the factor m is the exact line (book: I12)"
+)
+_BLURRED = (
+    "the speed changes so much between times that its integral is wrong by more than the noise: intervals leave that "
+    "out, so look more often at the beginning"
+)
 Recording = tuple[Array, Array, float]  # times, places, what multiplies k
 Modes = tuple[Array, Array, Any, Array]  # curvatures, (M,), times, (N,), places, (M, N), and where losses are least
 
@@ -40,8 +48,7 @@ class Evidence:
         rates: of single modes, if the record has such.
         loss: landscape whose J can be asked, or None.
         record: the first recording, with which ``series`` begins; None where no path is fitted.
-        step: the longest time between two of a record that modes were seen in.
-        blur: what integrals over the record's times may be wrong by, in its unit: the norm over all times.
+        warnings: what limits the answer.
     """
 
     likelihood: Likelihood
@@ -53,8 +60,7 @@ class Evidence:
     rates: Rates | None
     loss: Loss | None = None
     record: Recording | None = None
-    step: float = 0.0
-    blur: float = 0.0
+    warnings: tuple[str, ...] = ()
 
     def values(self, x: Array) -> dict[str, float]:
         """Return what coordinates of shape (P,) mean."""
@@ -185,9 +191,10 @@ def of_modes(recordings: Sequence[Recording], loss: Quadratic, asked: Question) 
 
     lost = sum(len(h) * (2 if family.swings or np.iscomplexobj(y) else 1) for h, _, y, _ in modes)
     likelihood = asked.likelihood(scale, residual, lost)
-    step = max(float(np.max(np.diff(t))) for _, t, _, _ in modes)
-    seen = Evidence(likelihood, family, scale, unit, floor, series, None, loss, step=step)
-    return replace(seen, rates=_rates_of(modes, seen))
+    seen = Evidence(likelihood, family, scale, unit, floor, series, None, loss)
+    rates, step = _rates_of(modes, seen), max(float(np.max(np.diff(t))) for _, t, _, _ in modes)
+    hurried = rates is not None and step * np.max(np.asarray(rates.r)) > 0.3
+    return replace(seen, rates=rates, warnings=(_HURRIED,) if hurried else ())
 
 
 def of_metric(recordings: Sequence[Recording], loss: Quadratic, asked: Question) -> Evidence:
@@ -278,8 +285,9 @@ def of_curve(curve: Curve, asked: Question) -> Evidence:
     # Simpson's rule on every other time is wrong by 16 times as much.
     wrong = (spent[::2] - scipy.integrate.cumulative_simpson(square[::2], x=t[::2], initial=0.0)) / 15
     blur = float(family.values(likelihood.x, scale)["B"]) * float(np.std(wrong)) * math.sqrt(len(t))
+    warnings = (_BLURRED,) if blur > 3 * unit * math.sqrt(likelihood.unit) and asked.noise != 0 else ()
     series = lambda x: left(x)[:, None]  # noqa: E731
-    return Evidence(likelihood, family, scale, unit, floor, series, None, None, (t, loss[:, None], 1.0), blur=blur)
+    return Evidence(likelihood, family, scale, unit, floor, series, None, None, (t, loss[:, None], 1.0), warnings)
 
 
 def of_extremals(recordings: Sequence[Recording], loss: Loss, asked: Question) -> list[Evidence]:

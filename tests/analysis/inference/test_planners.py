@@ -31,6 +31,10 @@ def value(found, name):
     return found.estimates[name].value
 
 
+def tells(found, rel, **truth):
+    return {name: value(found, name) for name in truth} == pytest.approx(truth, rel=rel)
+
+
 def covers(found, **truth):
     return all(found.estimates[name].low <= number <= found.estimates[name].high for name, number in truth.items())
 
@@ -70,7 +74,7 @@ def test_i2_one_exponential_leaves_both_open_and_the_examples_walk_it():
     # and what separates them does: other stakes
     rates = [ln.solve(ln.Objective(gamma=1.3, eta=0.7, k=k), loss, [1.0]).velocity(0.0)[0] for k in (1.0, 4.0)]
     fitted = ln.infer([ln.infer.Rates([2.0], [-r]) for r in rates], known={"k": [1.0, 4.0]})
-    assert value(fitted, "gamma") == pytest.approx(1.3, rel=1e-8) and value(fitted, "a") == pytest.approx(0.7, rel=1e-8)
+    assert tells(fitted, 1e-8, gamma=1.3, a=0.7)
 
 
 def test_i2_a_mode_below_the_noise_is_no_mode():
@@ -104,8 +108,7 @@ def test_i7_decay_from_rates_and_shares_and_one_mode_is_one_relation_short():
     truth = ln.Objective(gamma=0.8, eta=1.3, drift=ln.drifts.weight_decay(0.4))
     path = ln.solve(truth, loss, [0.0, 1.0, 1.0], method="riccati")(t)
     inference = ln.infer(path, loss, times=t, noise=0, family="+decay")
-    for name, number in {"gamma": 0.8, "a": 1.3, "j": 0.4}.items():
-        assert value(inference, name) == pytest.approx(number, rel=1e-6)
+    assert tells(inference, 1e-6, gamma=0.8, a=1.3, j=0.4)
     again = ln.solve(inference.objective(), loss, [0.0, 1.0, 1.0])(t)
     np.testing.assert_allclose(again, path, atol=1e-7)
     alone = ln.infer(path[:, :1], bowl(0.3, minimum=[1.0]), times=t, noise=0, family="+decay")
@@ -118,8 +121,7 @@ def test_i8_a_rotation_is_told_by_its_end():
     truth = ln.Objective(gamma=0.8, eta=2.0, drift=ln.drifts.rotation(-0.7))
     path = ln.solve(truth, plane, [-1.0, 1.0], method="riccati")(t)
     inference = ln.infer(path, plane, times=t, noise=0, family="+rotation")
-    for name, number in {"gamma": 0.8, "a": 2.0, "q": -0.7}.items():
-        assert value(inference, name) == pytest.approx(number, rel=1e-6)
+    assert tells(inference, 1e-6, gamma=0.8, a=2.0, q=-0.7)
 
 
 def test_i10_hyperbolic_discounters_are_told_where_h_is_wide_and_rates_are_precise():
@@ -144,11 +146,9 @@ def test_i13_a_deadline_is_told_by_one_mode_but_for_its_charge():
     loss = bowl(0.5, 3.0)
     path = ln.solve(truth, loss, [1.0, 1.0])(t)
     inference = ln.infer(path, loss, times=t, noise=0, family="deadline")
-    for name, number in {"gamma": 0.3, "a": 1.0, "T": 3.0, "c": 0.2}.items():
-        assert value(inference, name) == pytest.approx(number, rel=1e-5)
+    assert tells(inference, 1e-5, gamma=0.3, a=1.0, T=3.0, c=0.2)
     alone = ln.infer(path[:, :1], bowl(0.5), times=t, noise=0, family="deadline")
-    assert value(alone, "gamma") == pytest.approx(0.3, rel=1e-5)
-    assert value(alone, "a") == pytest.approx(1.0, rel=1e-5)
+    assert tells(alone, 1e-5, gamma=0.3, a=1.0)
     assert set(alone.unidentified[0].names) == {"T", "c"}
     # (T, c) is a curve: an earlier date with a larger charge is the same path
     earlier = ln.infer(path[:, :1], bowl(0.5), times=t, noise=0, family="deadline", known={"T": 2.8})
@@ -632,7 +632,7 @@ def test_recordings_under_known_stakes_tell_what_one_does_not():
     loss, t = bowl(2.0), np.linspace(0, 4, 30)
     paths = [ln.solve(ln.Objective(gamma=1.3, eta=0.7, k=k), loss, [1.0])(t) for k in (1.0, 4.0)]
     fitted = ln.infer(paths, loss, times=t, noise=0, known={"k": [1.0, 4.0]})
-    assert value(fitted, "gamma") == pytest.approx(1.3, rel=1e-6) and value(fitted, "a") == pytest.approx(0.7, rel=1e-6)
+    assert tells(fitted, 1e-6, gamma=1.3, a=0.7)
     paths = [ln.solve(ln.Objective(gamma=1.3, eta=0.7, k=k), HILL, [2.0])(t) for k in (2.0, 6.0)]
     fitted = ln.infer(paths, HILL, times=t, noise=1e-4, known={"k": [2.0, 6.0]})
     assert covers(fitted, gamma=1.3, a=0.7) and not fitted.fit.refuted

@@ -240,6 +240,7 @@ def test_i22_steps_that_repeat_each_other_are_no_heavy_ball():
     assert ln.infer(record, family="rule").rule.startswith("sign descent")
 
 
+@pytest.mark.slow
 def test_i22_schedules_are_read_as_such():
     clipped = ln.infer(run(lambda p: O.SGD(p, 0.1), clip=0.5)[0], family="rule")
     assert "schedule" in clipped.rule or clipped.estimates["lr"].value == pytest.approx(0.1)
