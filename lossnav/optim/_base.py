@@ -379,12 +379,12 @@ class Rule(torch.optim.Optimizer, abc.ABC):
         groups, states = list(state_dict["param_groups"]), dict(state_dict["state"])
         for i, (saved, own) in enumerate(zip(groups, own_groups, strict=False)):
             # A state of Adam's is brought to the form of this rule; then each group is checked as one of its own.
-            if _switch.is_adams(saved) and not _switch.is_adams(own) and self._adopts(saved, own):
+            if _switch.is_adams(saved) and not _switch.is_adams(own) and (square := self._adopts(saved, own)):
                 taken = {key: value for key, value in saved.items() if key in own or key in _switch.SCHEDULED}
                 groups[i] = saved = {**own, **taken}
                 for key in saved["params"]:
                     if key in states:
-                        states[key] = self._adopted(states[key])
+                        states[key] = _switch.from_adam(states[key], square)
             _switch.check_same_rule(type(self).__name__, saved, own, options, arguments)
             group = {**saved, "params": own["params"]}
             self._complete(group)
@@ -407,13 +407,9 @@ class Rule(torch.optim.Optimizer, abc.ABC):
         """Return the shapes that the tensors in ``entry`` have for a parameter of this one, as far as it decides."""
         return {key: shape for key, value in entry.items() if key != "step" and torch.is_tensor(value)}
 
-    def _adopts(self, saved: Group, own: Group) -> bool:
-        """Whether the rule goes on from torch's Adam with these options; raise with the reason if it may not."""
-        return False
-
-    def _adopted(self, entry: State) -> State:
-        """Return the state of a parameter of Adam's as this rule has it."""
-        return _switch.from_adam(entry)
+    def _adopts(self, saved: Group, own: Group) -> str:
+        """Return as what the rule goes on with Adam's average of g², or "" if it does not; raise if it may not."""
+        return ""
 
     def _keep_bits(self, state_dict: State) -> None:
         """Put copies of the saved tensors where torch has put rounded ones, or the saved ones themselves."""

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
+from torch.optim.optimizer import ParamsT
 
 from lossnav.optim import _traced
 from lossnav.optim._base import Found, Group, Rule, State, zeros
@@ -123,10 +124,12 @@ class Generated(Rule):
     """A rule that states its step and gets both of its forms from that.
 
     A subclass says what of a group's options the text depends on (``_form``), what the step is (``_stated``), and which
-    numbers the names in it have now (``_values``). Its constructor calls ``_prepare`` first.
+    numbers the names in it have now (``_values``).
     """
 
-    _told = "seen"  # the key of the state that counts what a rule was told
+    def __init__(self, params: ParamsT, defaults: Group) -> None:
+        self._prepare()
+        super().__init__(params, defaults)
 
     def _prepare(self) -> None:
         """Be ready to hold steps, before there are groups."""
@@ -179,7 +182,7 @@ class Generated(Rule):
             grads = list(torch._foreach_neg(grads))
         counts: list[tuple[Any, ...]] = [(count(n),) for n in steps]
         if step.written.told:
-            counts = [(*n, s[self._told]) for n, s in zip(counts, states, strict=True)]
+            counts = [(*n, s["seen"]) for n, s in zip(counts, states, strict=True)]
         memory = [[s[name] for s in states] for name in step.written.memory]
         values = self._values(group)
         run(step, params, grads, memory, counts, values)
@@ -188,7 +191,7 @@ class Generated(Rule):
         written, (rate, *values) = self._step_of(group).written, self._values(group)
         if len(written.memory) > _MOST:
             raise NoKernel(f"it remembers {len(written.memory)} averages, and a kernel has room for {_MOST}")
-        each = [(s[self._told],) for s in states] if written.told else [()] * len(states)
+        each = [(s["seen"],) for s in states] if written.told else [()] * len(states)
         return Call(
             written.kernel, written.memory, (float(rate), -1.0 if group["maximize"] else 1.0, *map(float, values)), each
         )

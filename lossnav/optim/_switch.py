@@ -20,7 +20,6 @@ _COMMON = SCHEDULED | {
     "params", "param_names", "lr", "eps", "weight_decay", "maximize", "foreach", "fused", "capturable",
     "differentiable",
 }  # fmt: skip
-_ADAM = {"exp_avg": "m", "exp_avg_sq": "v", "step": "step"}
 
 
 def check_same_rule(name: str, saved: Group, own: Group, options: set[str], arguments: Collection[str]) -> None:
@@ -86,6 +85,7 @@ def check_adam(saved: Group) -> None:
         raise ValueError(f"state_dict has {wrong}")
 
 
-def from_adam(entry: dict[str, Any], names: dict[str, str] = _ADAM) -> dict[str, Any]:
-    """Return the state of a parameter under our names; the tensors are the same."""
+def from_adam(entry: dict[str, Any], square: str) -> dict[str, Any]:
+    """Return the state of a parameter under our names, ``square`` that of the second; the tensors are the same."""
+    names = {"exp_avg": "m", "exp_avg_sq": square, "step": "step"}
     return {names[key]: value for key, value in entry.items()}

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from torch import Tensor
 from torch.optim.optimizer import ParamsT
 
-from lossnav.optim._base import Found, Group, Rule, State, given
+from lossnav.optim._base import Found, Group, State, given
 from lossnav.optim._generated import Generated
 from lossnav.optim._options import check_decay, check_rate
 from lossnav.rules import assume
@@ -95,9 +95,9 @@ class Ballistic(Generated):
         foreach: bool | None = None,
         fused: bool | None = None,
     ) -> None:
-        self._prepare()
         super().__init__(params, given(locals()))
-        hide_momentum(self)
+        if momentum is None:  # a scheduler that found the name in the defaults would give the rule some
+            del self.defaults["momentum"]
 
     def _check(self, group: Group) -> None:
         check_rate("lr", group["lr"])
@@ -135,9 +135,3 @@ class Ballistic(Generated):
 
     def _values(self, group: Group) -> tuple[Any, ...]:
         return group["lr"], group["beta"], group["eps"], group["momentum"] or 0.0, group["weight_decay"]
-
-
-def hide_momentum(rule: Rule) -> None:
-    """Take momentum=None out of the defaults: a scheduler that finds the name there would give the rule some."""
-    if rule.defaults["momentum"] is None:
-        del rule.defaults["momentum"]

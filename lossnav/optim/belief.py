@@ -228,16 +228,15 @@ class Belief(Believing):
         foreach: bool | None = None,
         fused: bool | None = None,
     ) -> None:
-        self._prepare()
         super().__init__(params, given(locals()))
 
-    def _adopts(self, saved: Group, own: Group) -> bool:
+    def _adopts(self, saved: Group, own: Group) -> str:
         _switch.check_adam(saved)
         if own["variance"] != "uncentred":
             raise ValueError(
                 f"variance = {own['variance']!r}, but it must be 'uncentred' to go on from Adam's v, an average of g²"
             )
-        return True
+        return "v"
 
 
 def is_overdamped(group: Group) -> bool:

@@ -164,7 +164,6 @@ class BallisticMatrix(belief.Believing):
         maximize: bool = False,
         foreach: bool | None = None,
     ) -> None:
-        self._prepare()
         super().__init__(params, given(locals()))
 
     def _check(self, group: Group) -> None:

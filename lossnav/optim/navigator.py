@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable
+from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import torch
@@ -28,6 +29,7 @@ Negative = Literal["absolute", "clip", "signed"]
 _LARGE = 1e9  # γ/(2√(ηk)) above it has a square that float32 does not hold
 
 
+@dataclass(frozen=True)
 class Signed(assume.Hutchinson):
     """A curvature that is told, and keeps its sign: h = c·V + ε, and c·V not less than a bound."""
 
@@ -150,7 +152,6 @@ class Navigator(Generated):
     ) -> None:
         self.curvature = check_curvature(curvature)
         self.process_group = _replicas.check_process_group(process_group)
-        self._prepare()
         super().__init__(params, given(locals(), "curvature", "process_group"))
 
     def observe(self, loss: Tensor) -> None:
@@ -193,7 +194,7 @@ class Navigator(Generated):
         return not 0 < sum(float(gradient.float().norm()) for gradient in left) < math.inf
 
     def _forget(self) -> None:
-        """Let what is observed next be no further part of what was observed for a step that was not made."""
+        """Let what is observed next be no further part of what was observed before."""
         for state in self.state.values():
             state.pop("fresh", None)
 
@@ -214,10 +215,6 @@ class Navigator(Generated):
         for name, low in (("every", 1), ("probes", 1), ("seed", 0)):
             whole(name, group[name], low=low)
         check_rate("weight_decay", group["weight_decay"])
-        self._check_whole(group)
-
-    def _check_whole(self, group: Group) -> None:
-        """Raise ``ValueError`` where parameters are spread over processes, and must not be."""
         if self.process_group not in ("auto", None) and any(map(_shards.is_sharded, group["params"])):
             raise ValueError(
                 "process_group is a group, but it must be 'auto' or None where parameters are DTensors: their parts "
@@ -269,8 +266,7 @@ class Navigator(Generated):
         kind = assume.Hutchinson if signs == "absolute" else assume.SecondMoment
         seen = of_names(kind, beta=beta, scale=scale, floor=eps / scale)
         if signs not in ("", "absolute"):
-            seen = of_names(Signed, beta=beta, scale=scale, floor=eps)
-            object.__setattr__(seen, "bound", lowest)
+            seen = of_names(Signed, beta=beta, scale=scale, floor=eps, bound=lowest)
         return Statement(
             of_names(assume.Filter, beta=0.0), seen, control_gain=control_gain,
             gamma=1.0 if plan == "overdamped" else gamma, held=True, shrinks=decay if shrinks else 0.0, names=names,
@@ -320,8 +316,7 @@ class Navigator(Generated):
         for p in self._parameters():
             if p.grad is not None and p.grad.requires_grad:
                 p.grad = p.grad.detach()  # parameter and graph would keep each other in memory
-            if p in self.state:
-                self.state[p].pop("fresh", None)
+        self._forget()
 
     def _called(self, parameter: Tensor) -> Tensor:
         assert callable(self.curvature) and parameter.grad is not None

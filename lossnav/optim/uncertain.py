@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from importlib import resources
@@ -12,8 +12,9 @@ import torch
 from torch import Tensor
 from torch.optim.optimizer import ParamsT
 
+from lossnav import _random
 from lossnav._checks import flag
-from lossnav.optim import _naming, _noise, _shards
+from lossnav.optim import _naming, _shards
 from lossnav.optim._base import Found, Group, Rule, State, given, zeros
 from lossnav.optim._fused import Call
 from lossnav.optim._native import NoKernel
@@ -214,7 +215,18 @@ class Uncertain(Rule):
                     )
 
     def _start(self, parameter: Tensor, group: Group, state: State) -> None:
-        start_state(self, parameter, group, state)
+        if "precision" not in state:  # as sure as the prior
+            mean, variance = prior(self, parameter, group)
+            state["step"] = counter()
+            state["precision"] = zeros(parameter).fill_(1 / variance)
+            state["prior_mean"], state["prior_variance"] = mean, variance
+            state["index"] = _naming.number(parameter, self._all_groups())
+            state["draws"] = state["used"] = 0
+        if group["reset"] is not None and ("age" not in state or state["age"].shape != parameter.shape):
+            state["age"] = zeros(parameter)
+            _shards.local(state["age"]).add_(state["step"].item())
+        if group["speed"] != 0 and "drift" not in state:
+            state["drift"] = zeros(parameter)
 
     def _call(self, group: Group, states: list[State]) -> Call:
         if self._sampling or group["sample"] or group["speed"] != 0 or group["reset"] is not None:
@@ -322,11 +334,10 @@ def _blur(moves: list[Tensor], states: list[State], group: Group) -> None:
 def reset_idle(parameter: Tensor, state: State, group: Group) -> None:
     """Draw afresh, with some probability, the weights that have learned nothing for long, in place."""
     probability, threshold, age = group["reset"]
-    variance, name = state["prior_variance"], (group["seed"], state["index"], int(state["step"].item()))
-    p, layout = state["precision"], _shards.layout(parameter, state)
+    p, variance, n = state["precision"], state["prior_variance"], int(state["step"].item())
     idle = (p * variance < 1 + threshold) & (state["age"] > age)
-    chosen = idle & (_noise.uniform(layout, p.dtype, *name, _UNIFORM) < probability)
-    fresh = state["prior_mean"] + math.sqrt(variance) * _noise.normal(layout, p.dtype, *name, _NORMAL)
+    chosen = idle & (_drawn(_random.uniform, parameter, group, state, n, _UNIFORM) < probability)
+    fresh = state["prior_mean"] + math.sqrt(variance) * _drawn(_random.normal, parameter, group, state, n, _NORMAL)
     parameter.copy_(torch.where(chosen, fresh, parameter))
     p.masked_fill_(chosen, 1 / variance)
     state["age"].masked_fill_(chosen, 0.0)
@@ -336,21 +347,15 @@ def reset_idle(parameter: Tensor, state: State, group: Group) -> None:
 
 def last_draw(parameter: Tensor, group: Group, state: State) -> Tensor:
     """Return z of the last draw; made again from its name, so that nobody has to keep it."""
-    name = (group["seed"], state["index"], state["draws"], _SAMPLE)
-    return _noise.normal(_shards.layout(parameter, state), state["precision"].dtype, *name)
+    return _drawn(_random.normal, parameter, group, state, state["draws"], _SAMPLE)
 
 
-def start_state(rule: Rule, parameter: Tensor, group: Group, state: State) -> None:
-    """Begin as sure as the prior, and remember the prior."""
-    if "precision" not in state:
-        mean, variance = prior(rule, parameter, group)
-        state["step"] = counter()
-        state["precision"] = zeros(parameter).fill_(1 / variance)
-        state["prior_mean"], state["prior_variance"] = mean, variance
-        state["index"] = _naming.number(parameter, rule._all_groups())
-        state["draws"] = state["used"] = 0
-    if group["reset"] is not None and ("age" not in state or state["age"].shape != parameter.shape):
-        state["age"] = zeros(parameter)
-        _shards.local(state["age"]).add_(state["step"].item())
-    if group["speed"] != 0 and "drift" not in state:
-        state["drift"] = zeros(parameter)
+def _drawn(
+    numbers: Callable[..., Tensor], parameter: Tensor, group: Group, state: State, n: int, purpose: int
+) -> Tensor:
+    """Return random numbers for a parameter. Of a DTensor they are the part that lies here of those for the whole.
+
+    So how it is spread over processes does not change what it gets; the whole is in memory for a moment.
+    """
+    like = _shards.layout(parameter, state)
+    return _shards.part(numbers(like, state["precision"].dtype, group["seed"], state["index"], n, purpose), like)

@@ -25,7 +25,7 @@ def prior_shrink(prior: ArrayLike, noise: ArrayLike, count: float) -> Array:
     Raises:
         ValueError: naming the argument that is wrong.
     """
-    wide, spread = _variance("prior", prior), _variance("noise", noise, positive=True)
+    wide, spread = _checks.nonnegatives("prior", prior), _checks.positives("noise", noise)
     _checks.together(prior=wide, noise=spread)
     share: Array = wide / (wide + spread / _checks.positive("count", count))
     return share
@@ -47,7 +47,7 @@ def shrink(mean: ArrayLike, noise: ArrayLike, count: float, *, pool: str = "tens
         ValueError: naming the argument that is wrong; also where D < 3 and ``pool`` is "tensor".
     """
     m = _checks.array("mean", mean)
-    spread = _variance("noise", noise, positive=True)
+    spread = _checks.positives("noise", noise)
     if spread.shape not in ((), m.shape):
         raise ValueError(f"noise has shape {spread.shape}, but it must be a number or have shape {m.shape}")
     with np.errstate(over="ignore"):
@@ -62,10 +62,3 @@ def shrink(mean: ArrayLike, noise: ArrayLike, count: float, *, pool: str = "tens
         raise ValueError(f"mean has {m.size} entries, but it must have at least 3 where pool is 'tensor'")
     total = max(float(np.sum(squares)), 1e-300)
     return np.full(m.shape, max(0.0, 1 - (m.size - 2) / total))
-
-
-def _variance(name: str, value: ArrayLike, positive: bool = False) -> Array:
-    variance = _checks.array(name, value)
-    if np.any(variance < 0) or (positive and np.any(variance == 0)):
-        raise ValueError(f"{name} = {_checks.shown(value)}, but all its entries must be {'>' if positive else '>='} 0")
-    return variance

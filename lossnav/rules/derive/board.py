@@ -146,11 +146,6 @@ def corner(positions: Mapping[str, str], **numbers: float) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def corners() -> list[dict[str, Any]]:
-    """Return ``corner`` for every combination; takes some seconds."""
-    return [corner(positions) for positions in combinations()]
-
-
 def as_python(positions: Mapping[str, str], **numbers: float) -> str:
     """Return the text of a call that makes the rule of ``chosen``.
 

@@ -60,7 +60,6 @@ class Derived(Generated):
         foreach: bool | None = None, fused: bool | None = None,
     ) -> None:  # fmt: skip
         self.rule = _checks.instance("rule", rule, LearningRule, "a LearningRule")
-        self._prepare()
         options = {"lr": rule.dt if lr is None else lr, "maximize": maximize, "foreach": foreach, "fused": fused}
         super().__init__(params, options)
 
@@ -133,7 +132,7 @@ class Derived(Generated):
     def _assumed(self, group: Group) -> Found:
         return self._made_of(self.rule, float(group["lr"]))
 
-    def _adopts(self, saved: Group, own: Group) -> bool:
+    def _adopts(self, saved: Group, own: Group) -> str:
         _switch.check_adam(saved)
         if self.source not in [written(rule).python for rule in adams(saved)]:
             raise ValueError(
@@ -141,11 +140,7 @@ class Derived(Generated):
                 f"betas = {shown(saved['betas'])}, eps = {shown(saved['eps'])}, weight_decay = "
                 f"{shown(saved['weight_decay'])} must be those of the rule that lossnav.explain reads in it"
             )
-        return True
-
-    def _adopted(self, entry: State) -> State:
-        square = next(name for name in self._written.memory if name != "m")
-        return _switch.from_adam(entry, {"exp_avg": "m", "exp_avg_sq": square, "step": "step"})
+        return next(name for name in self._written.memory if name != "m")
 
     def _check(self, group: Group) -> None:
         check_rate("lr", group["lr"])
