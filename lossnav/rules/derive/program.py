@@ -9,7 +9,7 @@ by it costs one addition.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any, NamedTuple
@@ -87,8 +87,51 @@ class Program:
         return name
 
 
+class Listed:
+    """What stands for a list of tensors; a product of them becomes one where more than factors are asked for."""
+
+    program: Program
+    __mul__: Callable[[Any, Any], Any]
+
+    def __add__(self, other: Any) -> Any:
+        stream = as_stream(self)
+        if isinstance(other, Listed):
+            return stream.joined("add", other)
+        return replace(stream, offset=stream.offset + other)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Any:
+        if isinstance(other, Listed):
+            return as_stream(self).joined("sub", other)
+        return self + (-Number.of(other))
+
+    def __neg__(self) -> Any:
+        return self * -1.0
+
+    def __rsub__(self, other: Any) -> Any:
+        return -self + other
+
+    def __abs__(self) -> Any:
+        stream = as_stream(self)
+        return Stream(self.program.do("abs", self.program.new(), stream.whole()), self.program)
+
+    def at_least(self, bound: Any) -> Stream:
+        """Return the larger of this and a number, a new list."""
+        stream = as_stream(self)
+        name = self.program.do("clamp_min", self.program.new(), stream.whole(), Number.of(bound))
+        return Stream(name, self.program)
+
+    def __pow__(self, power: Any) -> Any:
+        stream = as_stream(self)
+        if power in (0.5, 2):
+            return stream.sqrt() if power == 0.5 else stream * stream
+        name = self.program.do("pow", self.program.new(), stream.whole(), Number.of(power))
+        return Stream(name, self.program)
+
+
 @dataclass(frozen=True)
-class Stream:
+class Stream(Listed):
     """factor · name + offset, elementwise; ``moves`` says after how many moves of a list that is remembered."""
 
     name: str
@@ -107,33 +150,8 @@ class Stream:
         copies = self.program.copies.get(self.name, ())
         return copies[self.moves] if len(copies) > self.moves else self.name
 
-    def __add__(self, other: Any) -> Any:
-        if isinstance(other, Stream | Product):
-            return self._joined("add", other)
-        return replace(self, offset=self.offset + other)
-
-    __radd__ = __add__
-
-    def __sub__(self, other: Any) -> Any:
-        if isinstance(other, Stream | Product):
-            return self._joined("sub", other)
-        return self + (-Number.of(other))
-
-    def __rsub__(self, other: Any) -> Any:
-        return -self + other
-
-    def __neg__(self) -> Any:
-        return self * -1.0
-
-    def __abs__(self) -> Any:
-        return Stream(self.program.do("abs", self.program.new(), self.whole()), self.program)
-
-    def at_least(self, bound: Any) -> Stream:
-        """Return the larger of this and a number, a new list."""
-        name = self.program.do("clamp_min", self.program.new(), self.whole(), Number.of(bound))
-        return Stream(name, self.program)
-
-    def _joined(self, operation: str, other: Any) -> Stream:
+    def joined(self, operation: str, other: Any) -> Stream:
+        """Return an operation on this and another one, a new list."""
         beside = other.streams if isinstance(other, Product) else [other]
         if self.is_torn(beside):  # then what a product adds to the list in place comes first
             other = as_stream(other)
@@ -146,14 +164,14 @@ class Stream:
         return name if factor.text == "1.0" else self.program.do("mul", self.program.new(), name, factor)
 
     def __mul__(self, other: Any) -> Any:
-        if isinstance(other, Stream | Product):
+        if isinstance(other, Listed):
             return Product(Number.of(1.0), [self], [], self.program) * other
         return replace(self, factor=self.factor * other, offset=self.offset * other)
 
     __rmul__ = __mul__
 
     def __truediv__(self, other: Any) -> Any:
-        if isinstance(other, Stream | Product):
+        if isinstance(other, Listed):
             return Product(Number.of(1.0), [self], [], self.program) / other
         return replace(self, factor=self.factor / other, offset=self.offset / other)
 
@@ -171,12 +189,6 @@ class Stream:
             self.program.do("sqrt", name, name)
         self.program.roots[name] = False
         return Stream(name, self.program, self.factor.sqrt())
-
-    def __pow__(self, power: Any) -> Any:
-        if power in (0.5, 2):
-            return self.sqrt() if power == 0.5 else self * self
-        name = self.program.do("pow", self.program.new(), self.whole(), Number.of(power))
-        return Stream(name, self.program)
 
     @property
     def _has(self) -> Number:
@@ -210,7 +222,7 @@ class Stream:
 
 
 @dataclass(frozen=True)
-class Product:
+class Product(Listed):
     """factor · (product of streams) / (product of streams)."""
 
     factor: Number
@@ -239,33 +251,9 @@ class Product:
     def __rtruediv__(self, other: Any) -> Any:
         return Product(other / self.factor, self.below, self.above, self.program)
 
-    def __pow__(self, power: Any) -> Any:
-        return self.stream() ** power
-
-    def __add__(self, other: Any) -> Any:
-        return self.stream() + other
-
-    __radd__ = __add__
-
-    def __sub__(self, other: Any) -> Any:
-        return self.stream() - other
-
-    def __rsub__(self, other: Any) -> Any:
-        return -self.stream() + other
-
-    def __abs__(self) -> Any:
-        return abs(self.stream())
-
     def sqrt(self) -> Stream:
         """Return its square root, a new list."""
         return self.stream().sqrt()
-
-    def at_least(self, bound: Any) -> Stream:
-        """Return the larger of this and a number, a new list."""
-        return self.stream().at_least(bound)
-
-    def __neg__(self) -> Product:
-        return replace(self, factor=-self.factor)
 
     @property
     def streams(self) -> list[Stream]:
