@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
+import abc
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Literal, Protocol, get_args
 
 import numpy as np
@@ -27,59 +28,59 @@ class Kernel(Protocol):
         ...
 
 
-class _Law:
+@dataclass
+class _Law(abc.ABC):
     """The multiplier of a step by its number; a law holds plain numbers only, so that a checkpoint can hold it."""
 
-    def __init__(self, total: int) -> None:
-        self.total = total
+    total: int
 
     def __call__(self, step: int) -> float:
         """Return the multiplier in the middle of step ``step``; after the last step that of the last."""
         return self.at(max(1 - (step + 0.5) / self.total, 0.5 / self.total))
 
+    @abc.abstractmethod
     def at(self, left: float) -> float:
         """Return the multiplier with a share ``left`` of the time left."""
-        raise NotImplementedError
 
 
+@dataclass
 class _Deadline(_Law):
     """The rate of one curvature (of a flat direction for ``firm`` = 0), over the largest that a step has."""
 
-    def __init__(self, total: int, firm: float, fade: float, charge: float) -> None:
-        super().__init__(total)
-        self.firm, self.fade, self.charge, self.top = firm, fade, charge, 1.0
-        self.top = max(self.at(1 - 0.5 / total), self.at(0.5 / total))  # the rate rises or falls all the way (L3)
+    firm: float
+    fade: float
+    charge: float
+    top: float = 1.0
+
+    def __post_init__(self) -> None:
+        # the rate rises or falls all the way (L3)
+        self.top = max(self.at(1 - 0.5 / self.total), self.at(0.5 / self.total))
 
     def at(self, left: float) -> float:
         objective = Objective(eta=self.firm or 1.0, gamma=self.fade, terminal=self.charge)
         return float(deadline_rate(objective, self.firm, left)) / self.top
 
 
+@dataclass
 class _Power(_Law):
     """A plateau, then a power of the time left over the cooldown's."""
 
-    def __init__(self, total: int, power: float, share: float) -> None:
-        super().__init__(total)
-        self.power, self.share = power, share
+    power: float
+    share: float
 
     def at(self, left: float) -> float:
         return float(min(left / self.share, 1.0) ** self.power)
 
 
+@dataclass
 class _Cooled(_Law):
     """A plateau, then a table over the time left, whose last entry is the cooldown's begin."""
 
-    def __init__(self, total: int, remaining: list[float], factor: list[float]) -> None:
-        super().__init__(total)
-        self.remaining, self.factor = remaining, factor
+    remaining: list[float]
+    factor: list[float]
 
     def at(self, left: float) -> float:
-        above = bisect_left(self.remaining, left)
-        if above == 0 or above == len(self.remaining):
-            return self.factor[0 if above == 0 else -1]
-        low, high = self.remaining[above - 1 : above + 1]
-        part = (left - low) / (high - low)
-        return (1 - part) * self.factor[above - 1] + part * self.factor[above]
+        return float(np.interp(left, self.remaining, self.factor))
 
 
 def deadline_schedule(

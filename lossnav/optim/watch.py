@@ -54,7 +54,7 @@ class Watch(Shown):
         self._kept_gradient: Tensor | None = None  # g of the step that is being made
         self._rows: list[Tensor] = []  # one (6,) tensor a step, on the device; read only when it is asked for
         self._loss: Tensor | None = None
-        self._spaces: list[tuple[NDArray[np.float64], ...]] = []
+        self._spaces: list[tuple[NDArray[np.float64], float, NDArray[np.float64], float]] = []
         self._space: tuple[NDArray[np.float64], float, Tensor] | None = None
 
     def __repr__(self) -> str:
@@ -161,7 +161,7 @@ class Watch(Shown):
             values, size, basis = self._space
             vectors = torch.cat([d.reshape(-1) for d in steps])
             share = (basis @ vectors.to(basis.dtype)).double().cpu().numpy()
-            self._spaces.append((values, np.array([size]), share, np.array([float(row[0])])))
+            self._spaces.append((values, size, share, float(row[0])))
             self._space = None
 
     def _krylov(self, moving: list[Tensor]) -> tuple[NDArray[np.float64], float, Tensor]:
@@ -235,9 +235,9 @@ class Watch(Shown):
     def _columns(self) -> dict[str, NDArray[np.float64]]:
         return {"length": self.lengths, "loss": self.losses} if self.steps else {}
 
-    def _path(self, lowest: float) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        """Return |δ|², and the means of L and of √L in excess of ``lowest`` along each step but the last."""
-        table = self._table()
+    def _path(self, lowest: float) -> tuple[float, float]:
+        """Return √(Σ|δ|²·Σ∫L) and Σ|δ|∫√L, with L in excess of ``lowest`` along each step but the last."""
+        lowest, table = _checks.finite("lowest", lowest), self._table()
         if np.any(np.isnan(table[:, 1])):
             raise ValueError("loss was not said for every step: give a closure to step(), or call note(loss) before it")
         if len(table) < 2:
@@ -251,7 +251,8 @@ class Watch(Shown):
         cubic += derivative[:, None] * s * (1 - s) ** 2 - after[:, None] * s**2 * (1 - s)
         straight = start + s * (stop - start)
         along = np.where(np.isfinite(cubic), np.maximum(cubic, 0.0), straight)
-        return size, along @ _GAUSS[1] / 2, np.sqrt(along) @ _GAUSS[1] / 2
+        mean, root = along @ _GAUSS[1] / 2, np.sqrt(along) @ _GAUSS[1] / 2
+        return math.sqrt(float(np.sum(size)) * float(np.sum(mean))), float(np.sum(np.sqrt(size) * root))
 
     def timing(self, lowest: float = 0.0) -> float:
         r"""Return the timing factor :math:`2\sqrt{AB}/\ell\ge1`: what the path costs at γ = 0, over what it must cost.
@@ -269,12 +270,10 @@ class Watch(Shown):
         References:
             book: L23.
         """
-        floor = _checks.finite("lowest", lowest)
-        size, mean, root = self._path(floor)
-        length = float(np.sum(np.sqrt(size) * root))
+        timed, length = self._path(lowest)
         if length == 0:
             raise ValueError("the steps have no length, so that there is nothing to time")
-        return math.sqrt(float(np.sum(size)) * float(np.sum(mean))) / length
+        return timed / length
 
     def regret(self, lowest: float = 0.0, *, eta: float = 1.0, k: float = 1.0) -> float:
         """Return a lower bound on the regret at γ = 0 under the best Δt: J_T minus the length (book: L23), unit ℓ.
@@ -282,10 +281,9 @@ class Watch(Shown):
         Rigorous as far as ``lowest`` is the infimum, the losses are those of the whole training set, and L between the
         ends of a step is the cubic.
         """
-        floor = _checks.finite("lowest", lowest)
         scale = math.sqrt(2 * _checks.positive("k", k) / _checks.positive("eta", eta))
-        size, mean, root = self._path(floor)
-        return scale * (math.sqrt(float(np.sum(size)) * float(np.sum(mean))) - float(np.sum(np.sqrt(size) * root)))
+        timed, length = self._path(lowest)
+        return scale * (timed - length)
 
     def alignment(self, gamma: ArrayLike) -> NDArray[np.float64]:
         r"""Return C, the cosine between the steps and those that are optimal for discounts γ/√(ηk), shape (M,).
@@ -316,9 +314,9 @@ class Watch(Shown):
             below = np.sqrt(scale**2 / 4 + curvature) + scale / 2
             factor = np.where(np.isinf(rates)[:, None], 1.0, 1 / np.maximum(below, 1e-300))
             factor[:, curvature == 0] = np.minimum(factor[:, curvature == 0], 1e150)
-            inner_products -= size[0] * (factor @ share)
-            wanted += size[0] ** 2 * (factor**2 @ values[1])
-            own += moved[0]
+            inner_products -= size * (factor @ share)
+            wanted += size**2 * (factor**2 @ values[1])
+            own += moved
         with np.errstate(invalid="ignore", divide="ignore"):
             return inner_products / np.sqrt(own * wanted)
 
