@@ -8,6 +8,7 @@ import traceback
 import numpy as np
 import pytest
 import torch
+from drive import drive, walk
 
 import lossnav as ln
 from lossnav import assume
@@ -79,19 +80,12 @@ def gradients(count=300):
 @pytest.mark.parametrize("name", PAIRS)
 def test_assumptions_give_the_optimizer_on_arrays_and_generated(name):
     rule, make = PAIRS[name]
-    theirs, *ours = (torch.nn.Parameter(torch.tensor(START)) for _ in range(3))
-    optimizers = make([theirs]), rule.optimizer([ours[0]], fused=False), rule.optimizer([ours[1]], fused=True)
-    theta, state = START, rule.init(START)
-    for g in gradients():
-        for p, optimizer in zip((theirs, *ours), optimizers, strict=True):
-            p.grad = torch.tensor(g)
-            optimizer.step()
-        step, state = rule(g, state, theta)
-        theta = theta + step
+    theta, theirs = walk(rule, gradients(), START)[0][-1], drive(make, gradients(), start=START)[-1]
+    ours = (drive(rule.optimizer, gradients(), start=START, fused=fused)[-1] for fused in (False, True))
     moved = np.abs(theta - START).max()
     assert moved > 1e-2
-    for found in (theta, *(p.detach().numpy() for p in ours)):
-        np.testing.assert_allclose(found, theirs.detach().numpy(), rtol=0, atol=1e-12 * max(1.0, moved))
+    for found in (theta, *ours):
+        np.testing.assert_allclose(found, theirs, rtol=0, atol=1e-12 * max(1.0, moved))
 
 
 @pytest.mark.parametrize("seed", range(24))
@@ -117,20 +111,10 @@ def test_random_assumptions_generate_the_step_on_arrays(seed):
         objective, belief=belief, curvature=curvature if seed % 3 else None, metric=metric, dt=0.02,
         exact=trend is None and rng.random() < 0.5,
     )  # fmt: skip
-    ways = [torch.nn.Parameter(torch.tensor(START)) for _ in range(3)]
-    theta, state = START, rule.init(START)
-    optimizers = [
-        rule.optimizer([ways[0]], fused=False), rule.optimizer([ways[1]], fused=True),
-        rule.optimizer([ways[2]], maximize=True)
-    ]  # fmt: skip
-    for g in gradients(60):
-        for sign, weights, optimizer in zip((1, 1, -1), ways, optimizers, strict=True):
-            weights.grad = sign * torch.tensor(g)
-            optimizer.step()
-        step, state = rule(g, state, theta)
-        theta = theta + step
-    for weights in ways:
-        np.testing.assert_allclose(weights.detach().numpy(), theta, rtol=0, atol=1e-12)
+    theta = walk(rule, gradients(60), START)[0][-1]
+    for sign, options in ((1, {"fused": False}), (1, {"fused": True}), (-1, {"maximize": True})):
+        weights = drive(rule.optimizer, sign * gradients(60), start=START, **options)[-1]
+        np.testing.assert_allclose(weights, theta, rtol=0, atol=1e-12)
     assert np.abs(theta - START).max() > 1e-2
 
 
@@ -148,16 +132,11 @@ UNITLESS = {
 @pytest.mark.parametrize("name", UNITLESS)
 def test_a_step_does_not_depend_on_the_unit_of_a_loss_as_far_as_squares_are_held(name, dtype, unit, options):
     """A trend's ṁ/s² has the loss in it once more below than above: with a unit of 1, 1/unit of it is the same step."""
-    rule, theta = UNITLESS[name], np.zeros_like(START)
-    weights, state = torch.nn.Parameter(torch.zeros(START.shape, dtype=dtype)), rule.init(theta)
-    optimizer = rule.optimizer([weights], **options)
-    for g in gradients(60):
-        weights.grad = torch.tensor(g * unit, dtype=dtype)
-        optimizer.step()
-        step, state = rule(g * unit, state, theta)
-        theta = theta + step
+    rule = UNITLESS[name]
+    weights = drive(rule.optimizer, unit * gradients(60), start=0.0, dtype=dtype, **options)[-1]
+    theta = walk(rule, unit * gradients(60), np.zeros_like(START))[0][-1]
     scale = np.abs(theta).max()
-    np.testing.assert_allclose(weights.detach().double().numpy() / scale, theta / scale, rtol=0, atol=1e-4)
+    np.testing.assert_allclose(weights / scale, theta / scale, rtol=0, atol=1e-4)
 
 
 @pytest.mark.parametrize("options", [{"fused": True}, {"fused": False}], ids=str)
@@ -256,24 +235,13 @@ def test_what_has_no_generated_step_is_refused_by_name(words, objective, parts):
 def test_a_curvature_from_outside_is_what_navigator_takes():
     rule = ln.derive(ln.Objective(gamma=0.5), curvature=assume.Hutchinson(0.9), dt=0.2, exact=True)
     curvatures = gradients(200)[100:] + 0.5  # of both signs
-    weights = torch.nn.Parameter(torch.tensor(START))
     looks = iter(curvatures)
-    optimizer = ln.optim.Navigator(
-        [weights],
-        lr=0.2,
-        gamma=0.5,
-        eta_k=1.0,
-        beta=0.9,
-        eps=0.0,
+    weights = drive(
+        ln.optim.Navigator, gradients(100), start=START, lr=0.2, gamma=0.5, eta_k=1.0, beta=0.9, eps=0.0,
         curvature=lambda parameter, gradient: torch.tensor(next(looks)),
-    )
-    theta, state = START, rule.init(START)
-    for g, h in zip(gradients(100), curvatures, strict=True):
-        weights.grad = torch.tensor(g)
-        optimizer.step()
-        step, state = rule(g, state, theta, curvature=h)
-        theta = theta + step
-    np.testing.assert_allclose(theta, weights.detach().numpy(), rtol=0, atol=1e-12 * np.abs(theta).max())
+    )[-1]  # fmt: skip
+    theta = walk(rule, gradients(100), START, curvatures)[0][-1]
+    np.testing.assert_allclose(theta, weights, rtol=0, atol=1e-12 * np.abs(theta).max())
     with pytest.raises(ValueError, match="curvature is given"):
         PAIRS["Adam"][0](START, PAIRS["Adam"][0].init(START), START, curvature=START)
 

@@ -10,6 +10,7 @@ import math
 import numpy as np
 import pytest
 import torch
+from drive import drive, walk
 
 import lossnav as ln
 from lossnav.rules import relative_step, shrink
@@ -281,16 +282,11 @@ OURS = {
 @pytest.mark.parametrize("name", OURS)
 def test_ours_return_the_derived_rule_of_their_steps(name):
     kind, options = OURS[name]
-    theirs = weights()
-    optimizer = kind([theirs], **options)
-    (reading,) = ln.explain(optimizer)
+    (reading,) = ln.explain(kind([weights()], **options))
     assert reading.assumptions and reading.optimizer == kind.__name__
-    theta, state = START, reading.rule.init(START)
-    for g in gradients(40):
-        step, state = reading.rule(g, state, theta)
-        theta = theta + step
-        stepped(theirs, optimizer, g)
-    np.testing.assert_allclose(theirs.detach().numpy(), theta, rtol=0, atol=1e-10)
+    theta = walk(reading.rule, gradients(40), START)[0][-1]
+    theirs = drive(kind, gradients(40), start=START, **options)[-1]
+    np.testing.assert_allclose(theirs, theta, rtol=0, atol=1e-10)
     assert np.abs(theta - START).max() > 1e-2
 
 
@@ -306,11 +302,9 @@ def test_an_optimizer_that_is_made_of_a_rule_returns_it_at_its_rate_also_when_it
     assert ln.explain(copy.deepcopy(optimizer))[0].rule.dt == 0.1
     optimizer.param_groups[0]["lr"] *= 3  # as a scheduler does
     (reading,) = ln.explain(optimizer)
-    theta, state = START, rule.init(START)
     for g in gradients(3):  # the first may find bases, and move nothing
         stepped(theirs, optimizer, g)
-        step, state = reading.rule(g, state, theta)
-        theta = theta + step
+    theta = walk(reading.rule, gradients(3), START)[0][-1]
     np.testing.assert_allclose(theirs.detach().numpy(), theta, rtol=0, atol=1e-10)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import drive
 import mpmath
 import numpy as np
 import pytest
@@ -18,14 +19,7 @@ DEAR = P.Acceleration(0.1, 0.5)
 
 
 def walk(rule):
-    theta = np.ones(5)
-    state = rule.init(theta)
-    places = []
-    for g in GRADIENTS:
-        step, state = rule(g, state, theta)
-        theta = theta + step
-        places.append(theta)
-    return np.array(places), state
+    return drive.walk(rule, GRADIENTS, np.ones(5))
 
 
 def defined(step):
@@ -66,12 +60,8 @@ CASES = {
 def assert_optimizers_go_through(rule, places):
     """In torch's operations and in C."""
     for fused in (False, True):
-        weights = torch.nn.Parameter(torch.ones(5, dtype=torch.float64))
-        optimizer = rule.optimizer([weights], fused=fused)
-        for g, place in zip(GRADIENTS, places, strict=True):
-            weights.grad = torch.tensor(g)
-            optimizer.step()
-            np.testing.assert_allclose(weights.detach().numpy(), place, rtol=1e-9, atol=1e-11)
+        found = drive.drive(rule.optimizer, GRADIENTS, fused=fused)
+        np.testing.assert_allclose(found, places, rtol=1e-9, atol=1e-11)
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import scipy.linalg
 import torch
+from drive import drive, walk
 
 import lossnav as ln
 from lossnav import assume
@@ -152,16 +153,12 @@ def test_its_optimizer_takes_the_same_steps(kind, wanted):
     shapes = [(M, N), (N, M)] if objective.metric is not None else [(M, N), (N, M), (1, N), (2, 3, 2, 1)]
     for shape in shapes:
         theta, gradients = draws(1, *shape, seed=3)[0], draws(30, *shape)
-        state, parameter = rule.init(theta), torch.nn.Parameter(torch.tensor(theta))
-        optimizer = rule.optimizer([parameter])
-        for g in gradients:
-            parameter.grad = torch.tensor(g)
-            optimizer.step()
-            step, state = rule(g, state, theta)
-            theta = theta + step
-            np.testing.assert_allclose(parameter.detach(), theta, rtol=0, atol=3e-7 if kind in ONE_MEAN else 1e-8)
+        places = drive(rule.optimizer, gradients, start=theta)
+        most = 3e-7 if kind in ONE_MEAN else 1e-8
+        np.testing.assert_allclose(places, walk(rule, gradients, theta)[0], rtol=0, atol=most)
+    optimizer = rule.optimizer([torch.nn.Parameter(torch.ones(M, N))], 0.04)
     assert isinstance(optimizer, ln.optim.BallisticMatrix)
-    assert rule.optimizer([parameter], 0.04).param_groups[0]["lr"] == 2 * rule.options["lr"]
+    assert optimizer.param_groups[0]["lr"] == 2 * rule.options["lr"]
 
 
 def test_without_a_basis_it_is_torchs_adam():
@@ -169,15 +166,8 @@ def test_without_a_basis_it_is_torchs_adam():
         ln.Objective(), belief=assume.Filter(0.9, fading=1e-8),
         curvature=assume.Eigenbasis(0.999, floor=0.0, max_dim=2), dt=0.01,
     )  # fmt: skip
-    theta = np.ones((M, N))
-    state, parameter = adam.init(theta), torch.nn.Parameter(torch.tensor(theta))
-    theirs = torch.optim.Adam([parameter], lr=0.01)
-    for g in draws(20, M, N):
-        parameter.grad = torch.tensor(g)
-        theirs.step()
-        step, state = adam(g, state, theta)
-        theta = theta + step
-    np.testing.assert_allclose(parameter.detach(), theta, rtol=0, atol=1e-12)
+    theirs = drive(torch.optim.Adam, draws(20, M, N), lr=0.01)
+    np.testing.assert_allclose(theirs, walk(adam, draws(20, M, N), np.ones((M, N)))[0], rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("fit", ["moments", "likelihood", "bound"])
@@ -321,14 +311,7 @@ def test_wrong_calls_of_a_step_are_refused():
 @pytest.mark.parametrize("belief", [ln.assume.Kronecker, ln.assume.Eigenbasis])
 def test_a_matrix_without_any_basis_moves_as_its_optimizer_moves_it(belief):
     """Both sides are longer than ``max_dim``: V is an average of g², which no floor of a product lifts."""
-    rng = np.random.default_rng(4)
     rule = ln.derive(ln.Objective(), curvature=belief(0.9, floor=0.1, max_dim=2), dt=0.1)
-    weights = torch.nn.Parameter(torch.zeros(3, 4, dtype=torch.float64))
-    optimizer, theta = rule.optimizer([weights]), np.zeros((3, 4))
-    state = rule.init(theta)
-    for _ in range(5):
-        g = rng.normal(size=(3, 4))
-        step, state = rule(g, state, theta)
-        theta, weights.grad = theta + step, torch.tensor(g)
-        optimizer.step()
-    np.testing.assert_allclose(weights.detach(), theta, rtol=1e-6)
+    gradients = draws(5, 3, 4, seed=4)
+    places = drive(rule.optimizer, gradients, start=0.0)
+    np.testing.assert_allclose(places, walk(rule, gradients, np.zeros((3, 4)))[0], rtol=1e-6)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import drive
 import numpy as np
 import pytest
 import torch
@@ -66,12 +67,8 @@ def walk(priced):
 
 @pytest.mark.parametrize("priced", [False, True])
 def test_on_arrays(priced):
-    mine, theta = rule(Pace() if priced else None), np.ones(4)
-    state = mine.init(theta)
-    for g in GRADIENTS:
-        step, state = mine(g, state, theta)
-        theta = theta + step
-    np.testing.assert_allclose(theta, walk(priced), rtol=1e-12)
+    places, state = drive.walk(rule(Pace() if priced else None), GRADIENTS, np.ones(4))
+    np.testing.assert_allclose(places[-1], walk(priced), rtol=1e-12)
     assert set(state.averages) == {"m", "s", "p"} if priced else {"m", "s"}
 
 
@@ -158,17 +155,11 @@ TERMS = {
 @pytest.mark.parametrize("fused", [False, True])
 @pytest.mark.parametrize("which", [*TERMS, "what it was"])
 def test_operations_give_an_optimizer_the_step_on_arrays(which, fused):
-    mine, theta = own(term=TERMS.get(which, root), price=TERMS.get(which, root)), np.ones(4)
+    mine = own(term=TERMS.get(which, root), price=TERMS.get(which, root))
     if which == "what it was":
         mine = ln.derive(OBJECTIVE, belief=ln.assume.Filter(0.8), curvature=Remembering(), dt=0.1)
-    weights, state = torch.nn.Parameter(torch.ones(4, dtype=torch.float64)), mine.init(theta)
-    optimizer = mine.optimizer([weights], fused=fused)
-    for g in GRADIENTS:
-        step, state = mine(g, state, theta)
-        theta = theta + step
-        weights.grad = torch.tensor(g)
-        optimizer.step()
-    np.testing.assert_allclose(weights.detach().numpy(), theta, rtol=1e-10)
+    weights = drive.drive(mine.optimizer, GRADIENTS, fused=fused)
+    np.testing.assert_allclose(weights, drive.walk(mine, GRADIENTS, np.ones(4))[0], rtol=1e-10)
 
 
 @pytest.mark.parametrize("term", [np.log1p, torch.sqrt, lambda s: s.clip(1), lambda s: s if s > 1 else 1.0])

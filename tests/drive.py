@@ -1,4 +1,4 @@
-"""Feeding a list of gradients to an optimizer: what the tests of single rules share."""
+"""Feeding a list of gradients to an optimizer, or to a rule on arrays: what the tests of single rules share."""
 
 from __future__ import annotations
 
@@ -15,16 +15,28 @@ def gradients(count: int, size: int = 4, seed: int = 0) -> np.ndarray:
     return np.random.default_rng(seed).normal(size=(count, size)) * np.logspace(-3, 1, size)
 
 
-def drive(optimizer_class: Any, grads: np.ndarray, *, start: Any = 1.0, **options: Any) -> np.ndarray:
-    """Return the path of one float64 parameter that is given these gradients, shape of ``grads``."""
-    parameter = torch.nn.Parameter(torch.ones(grads.shape[1:], dtype=torch.float64) * torch.as_tensor(start))
+def drive(
+    optimizer_class: Any, grads: np.ndarray, *, start: Any = 1.0, dtype: torch.dtype = torch.float64, **options: Any
+) -> np.ndarray:
+    """Return the path of one parameter that is given these gradients, shape of ``grads``."""
+    parameter = torch.nn.Parameter((torch.ones(grads.shape[1:]) * torch.as_tensor(start)).to(dtype))
     optimizer = optimizer_class([parameter], **options)
     path = []
     for g in grads:
-        parameter.grad = torch.tensor(g, dtype=torch.float64)
+        parameter.grad = torch.tensor(g, dtype=dtype)
         optimizer.step()
         path.append(parameter.detach().clone().numpy())
     return np.array(path)
+
+
+def walk(rule: Any, grads: np.ndarray, start: np.ndarray, told: Any = None) -> tuple[np.ndarray, Any]:
+    """Return the path of a derived rule on arrays, shape of ``grads``, and its last state."""
+    theta, state, path = start, rule.init(start), []
+    for n, g in enumerate(grads):
+        step, state = rule(g, state, theta, curvature=None if told is None else told[n])
+        theta = theta + step
+        path.append(theta)
+    return np.array(path), state
 
 
 class _Lists:
