@@ -38,10 +38,19 @@ def test_the_function_in_the_chapter_is_the_papers_rule(eps):
         np.testing.assert_allclose(theta.numpy(), there, rtol=1e-12)
 
 
-def test_without_eps_it_is_torch_rmsprop():
-    grads = gradients(200)
-    ours = drive(Ballistic, grads, lr=0.01, beta=0.99, eps=0.0, bias_correction=False)
-    np.testing.assert_allclose(ours, drive(torch.optim.RMSprop, grads, lr=0.01, alpha=0.99, eps=0.0), rtol=1e-12)
+TORCHS = {
+    "RMSprop": ({"bias_correction": False}, {"alpha": 0.99}),
+    "Adam": ({"momentum": 0.9}, {"betas": (0.9, 0.99)}),
+    "AdamW": ({"momentum": 0.9, "weight_decay": 0.3}, {"betas": (0.9, 0.99), "weight_decay": 0.3}),
+}
+
+
+@pytest.mark.parametrize("name", TORCHS)
+def test_without_eps_it_is_torchs_optimizer(name):
+    own, theirs = TORCHS[name]
+    expected = drive(getattr(torch.optim, name), gradients(200), lr=0.01, eps=0.0, **theirs)
+    ours = drive(Ballistic, gradients(200), lr=0.01, beta=0.99, eps=0.0, **own)
+    np.testing.assert_allclose(ours, expected, rtol=1e-12)
 
 
 def test_eps_sits_inside_the_root():
@@ -49,20 +58,6 @@ def test_eps_sits_inside_the_root():
     grads = np.full((1, 1), 1e-9)
     step = 1 - drive(Ballistic, grads, lr=1e-3, beta=0.999, eps=1e-4, bias_correction=False)[0]
     np.testing.assert_allclose(step, 1e-3 * 1e-9 / math.sqrt(1e-4), rtol=1e-6)
-
-
-def test_corrected_with_momentum_and_no_eps_it_is_adam():
-    grads = gradients(200)
-    ours = drive(Ballistic, grads, lr=0.01, beta=0.99, eps=0.0, momentum=0.9, bias_correction=True)
-    theirs = drive(torch.optim.Adam, grads, lr=0.01, betas=(0.9, 0.99), eps=0.0)
-    np.testing.assert_allclose(ours, theirs, rtol=1e-11)
-
-
-def test_decay_is_decoupled():
-    grads = gradients(100)
-    options = {"lr": 0.01, "eps": 0.0, "weight_decay": 0.3}
-    ours = drive(Ballistic, grads, beta=0.99, momentum=0.9, bias_correction=True, **options)
-    np.testing.assert_allclose(ours, drive(torch.optim.AdamW, grads, betas=(0.9, 0.99), **options), rtol=1e-11)
 
 
 @given(g=st.floats(1e-3, 1e6), lr=st.floats(1e-6, 1.0), beta=st.floats(0.0, 0.9999), sign=st.sampled_from([-1.0, 1.0]))

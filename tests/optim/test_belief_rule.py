@@ -185,18 +185,6 @@ def test_one_cycle_moves_beta1_as_it_does_for_adam():
     torch.testing.assert_close(vector(ours), vector(theirs), rtol=1e-10, atol=1e-12)
 
 
-def test_two_infinite_rates_are_refused():
-    for rates in ({"lr": math.inf}, {"lr": math.inf, "lr_overdamped": math.inf}):
-        with pytest.raises(ValueError, match=r"lr = inf, but it must be finite where lr_overdamped is inf"):
-            Belief(network().parameters(), **rates)
-    Belief(network().parameters(), lr=math.inf, lr_overdamped=0.1)
-
-
-def test_a_centred_variance_without_momentum_is_refused():
-    with pytest.raises(ValueError, match=r"betas\[0\] = 0, but it must be > 0 where variance is 'centred'"):
-        Belief(network().parameters(), betas=(0.0, 0.9), variance="centred")
-
-
 def test_discounting_is_adams_epsilon_where_the_noise_is_large():
     """ε = lr_b/(2 lr_s): S → lr_b/(√V + ε) for V ≫ ε², and lr_s = lr_b/(2ε) instead of lr_b/ε for V ≪ ε²."""
     lr, eps = 0.01, 1e-3

@@ -205,8 +205,3 @@ def test_on_white_noise_its_steps_are_as_long_as_those_of_adam(beta):
     lengths = [path.diff(dim=0).square().mean((1, 2)).sqrt() for path in (ours, adams)]
     torch.testing.assert_close(*lengths, rtol=0.05, atol=0)
     assert lengths[0][-1].item() == pytest.approx(((1 - beta) / (1 + beta)) ** 0.5, rel=0.01)
-
-
-def test_a_root_is_exact_unless_it_may_be_iterated():
-    with pytest.raises(ValueError, match="root = 'iterated', but it must be 'auto' or 'exact' where eps"):
-        BallisticMatrix([torch.nn.Parameter(torch.eye(2))], root="iterated", discount=0.1)
