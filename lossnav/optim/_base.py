@@ -18,10 +18,10 @@ import torch
 from torch import Tensor
 from torch.optim.optimizer import ParamsT
 
-from lossnav._checks import shown
+from lossnav._checks import flag, shown
 from lossnav._tensors import parameters
 from lossnav.optim import _fused, _naming, _scale, _shards, _switch, finite
-from lossnav.optim._options import Group, check_flag, check_rate, check_size, counter, largest_of
+from lossnav.optim._options import Group, check_rate, check_size, counter, largest_of
 from lossnav.rules.derive import LearningRule, Reading
 
 State = dict[str, Any]
@@ -151,10 +151,10 @@ class Rule(torch.optim.Optimizer, abc.ABC):
     def _check_group(self, group: Group) -> None:
         """Bring the options of a group to their present form, and raise ``ValueError`` unless they make sense."""
         for name in ("maximize", *self._flags):
-            check_flag(name, group[name])
+            flag(name, group[name])
         for name in ("foreach", "fused"):
             if group[name] is not None:
-                check_flag(name, group[name], "True, False or None")
+                flag(name, group[name])
         for name in _FOREIGN:
             if group.get(name):
                 raise ValueError(f"{name} = {shown(group[name])}, but it must be False: {type(self).__name__} has none")

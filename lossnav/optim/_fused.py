@@ -141,11 +141,9 @@ class _Launch:
         self.places = pointers[: self.count] + pointers[2 * self.count :]
 
     def meet(self, grads: list[Tensor]) -> None:
-        """Take other gradients."""
         self._pointers[self.count : 2 * self.count] = [g.data_ptr() for g in grads]
 
     def run(self, call: Call) -> None:
-        """Call the kernel."""
         width = len(call.each[0])
         self._function(
             ctypes.c_int64(self.count),
@@ -217,7 +215,6 @@ class _Again:
 
 
 def _same(some: Iterable[Any], others: Sequence[Any]) -> bool:
-    """Return whether two rows are of the same objects."""
     return list(map(id, some)) == list(map(id, others))
 
 

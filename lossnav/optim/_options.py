@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from lossnav._checks import finite, shown
+from lossnav._checks import nonnegative, shown
 
 Group = dict[str, Any]
 # Larger numbers would leave the arithmetic of a step: beside gradients in float32, and squared (ε²) in float64.
@@ -32,11 +32,6 @@ def check_size(name: str, value: Any, largest: float, reciprocal: bool = False) 
         raise ValueError(f"{name} = {shown(value)}, but it must be >= {1 / largest:g} where a step is made in {kind}")
 
 
-def check_flag(name: str, value: Any, allowed: str = "True or False") -> None:
-    if not isinstance(value, bool):
-        raise ValueError(f"{name} = {shown(value)}, but it must be {allowed}")
-
-
 def counter(step: Any = 0) -> Tensor:
     """Return a step counter as the state holds it; a file may hold a number in its place, or a tensor of one.
 
@@ -48,7 +43,7 @@ def counter(step: Any = 0) -> Tensor:
         if step.dtype == torch.float64 and step.ndim == 0:
             return step
         step = step.item()
-    return torch.tensor(finite("step", step, low=0.0), dtype=torch.float64)
+    return torch.tensor(nonnegative("step", step), dtype=torch.float64)
 
 
 def check_rate(name: str, value: Any) -> None:
@@ -58,13 +53,7 @@ def check_rate(name: str, value: Any) -> None:
             description = f"shape {tuple(value.shape)} and dtype {value.dtype}"
             raise ValueError(f"{name} has {description}, but it must be a real number or a 0-dim tensor")
     else:
-        finite(name, value, low=0.0)
-
-
-def check_decay(name: str, value: Any) -> None:
-    """Raise unless ``value`` is a number in [0, 1), as the weight of the past in a running average must be."""
-    if finite(name, value, low=0.0, high=1.0) == 1.0:
-        raise ValueError(f"{name} = {shown(value)}, but it must be a finite number >= 0 and < 1")
+        nonnegative(name, value)
 
 
 def count(step: Tensor) -> Any:

@@ -34,47 +34,38 @@ def _each(lists: Lists, number: Any) -> Any:
 
 
 def _foreach_mul(x: Lists, y: Any) -> Lists:
-    """Return x·y."""
     return torch._foreach_mul(x, _each(x, y))
 
 
 def _foreach_mul_(x: Lists, y: Any) -> None:
-    """x ← x·y."""
     torch._foreach_mul_(x, _each(x, y))
 
 
 def _foreach_add(x: Lists, y: Any, alpha: Any = 1.0) -> Lists:
-    """Return x + alpha·y."""
     return torch._foreach_add(x, _foreach_mul(y, alpha) if isinstance(y, list) else _each(x, y))
 
 
 def _foreach_add_(x: Lists, y: Any, alpha: Any = 1.0) -> None:
-    """x ← x + alpha·y."""
     torch._foreach_add_(x, _foreach_mul(y, alpha) if isinstance(y, list) else _each(x, y))
 
 
 def _foreach_addcmul_(x: Lists, y: Lists, z: Lists, value: Any) -> None:
-    """x ← x + value·y·z."""
     torch._foreach_addcmul_(x, _foreach_mul(y, value), z)
 
 
 def _foreach_addcdiv_(x: Lists, y: Lists, z: Lists, value: Any) -> None:
-    """x ← x + value·y/z."""
     torch._foreach_addcdiv_(x, _foreach_mul(y, value), z)
 
 
 def _foreach_lerp(x: Lists, y: Lists, weight: Any) -> Lists:
-    """Return x + weight·(y − x)."""
     return torch._foreach_add(x, _foreach_mul(torch._foreach_sub(y, x), weight))
 
 
 def _foreach_lerp_(x: Lists, y: Lists, weight: Any) -> None:
-    """x ← x + weight·(y − x)."""
     torch._foreach_add_(x, _foreach_mul(torch._foreach_sub(y, x), weight))
 
 
 def _foreach_clamp_min(x: Lists, bound: Any) -> Lists:
-    """Return the larger of x and a number."""
     return [torch.clamp_min(t, bound) for t in x] if torch.is_tensor(bound) else torch._foreach_clamp_min(x, bound)
 
 

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import torch
 
-from lossnav._checks import finite, positive, shown
+from lossnav._checks import finite, nonnegative, positive, shown, weight
 from lossnav._checks import seed as check_seed
-from lossnav.optim._options import Group, check_decay, check_rate
+from lossnav.optim._options import Group, check_rate
 
 
 class Reset(NamedTuple):
@@ -32,7 +32,7 @@ def check_options(group: Group) -> None:
     """Raise ``ValueError`` unless the options of an uncertain rule are in range and keep the mean stable."""
     check_rate("lr", group["lr"])
     if group["forgetting"] is not None:
-        finite("forgetting", group["forgetting"], low=0.0)
+        nonnegative("forgetting", group["forgetting"])
     positive("temperature", group["temperature"])
     if not (isinstance(group["prior_variance"], str) and group["prior_variance"] == "init"):
         allowed = "'init' or a finite number > 0"
@@ -46,7 +46,7 @@ def check_options(group: Group) -> None:
         finite("prior_mean", group["prior_mean"])
     check_rate("curvature_scale", group["curvature_scale"])
     check_rate("speed", group["speed"])
-    check_decay("speed_beta", group["speed_beta"])
+    weight("speed_beta", group["speed_beta"])
     check_seed("seed", group["seed"], low=0)
     if group["reset"] is not None:
         group["reset"] = checked_reset(group["reset"])
@@ -61,8 +61,8 @@ def checked_reset(reset: Any) -> tuple[float, float, float]:
         raise ValueError(f"reset = {shown(reset)}, but it must be None or (probability, threshold, age)") from None
     return (
         finite("reset.probability", probability, low=0.0, high=1.0),
-        finite("reset.threshold", threshold, low=0.0),
-        finite("reset.age", age, low=0.0),
+        nonnegative("reset.threshold", threshold),
+        nonnegative("reset.age", age),
     )
 
 

@@ -8,9 +8,10 @@ from typing import Any, ClassVar
 from torch import Tensor
 from torch.optim.optimizer import ParamsT
 
+from lossnav._checks import weight
 from lossnav.optim._base import Found, Group, State, given
 from lossnav.optim._generated import Generated
-from lossnav.optim._options import check_decay, check_rate
+from lossnav.optim._options import check_rate
 from lossnav.rules import assume
 from lossnav.rules.derive.numbers import Number
 from lossnav.rules.derive.source import Statement, of_names
@@ -101,11 +102,11 @@ class Ballistic(Generated):
 
     def _check(self, group: Group) -> None:
         check_rate("lr", group["lr"])
-        check_decay("beta", group["beta"])
+        weight("beta", group["beta"])
         check_rate("eps", group["eps"])
         check_rate("weight_decay", group["weight_decay"])
         if group["momentum"] is not None:
-            check_decay("momentum", group["momentum"])
+            weight("momentum", group["momentum"])
 
     def _decides(self, group: Group, square: Tensor) -> dict[str, Tensor]:
         words = f"eps = {group['eps']:g} exceeds most gradients' squares (mean {{typical}}): the step is SGD's with "

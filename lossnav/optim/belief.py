@@ -10,11 +10,11 @@ import torch
 from torch import Tensor
 from torch.optim.optimizer import ParamsT
 
-from lossnav._checks import duration, one_of, shown
+from lossnav._checks import duration, one_of, shown, weight
 from lossnav.optim import _switch
 from lossnav.optim._base import Found, Group, given
 from lossnav.optim._generated import Generated
-from lossnav.optim._options import check_decay, check_rate
+from lossnav.optim._options import check_rate
 from lossnav.rules import assume
 from lossnav.rules.derive.numbers import Number
 from lossnav.rules.derive.program import flat_root, root, wide_root
@@ -52,7 +52,7 @@ class Believing(Generated):
         if not isinstance(betas, list | tuple) or len(betas) != 2:
             raise ValueError(f"betas = {shown(betas)}, but it must be a pair of numbers in [0, 1)")
         for i, beta in enumerate(betas):
-            check_decay(f"betas[{i}]", beta)
+            weight(f"betas[{i}]", beta)
         one_of("variance", group["variance"], VARIANCES)
         if group["variance"] == "centred" and betas[0] == 0:
             raise ValueError(

@@ -11,11 +11,11 @@ import torch
 from torch import Tensor
 from torch.optim.optimizer import ParamsT
 
-from lossnav._checks import duration, one_of, positive, shown, whole
+from lossnav._checks import duration, one_of, positive, shown, weight, whole
 from lossnav.optim import _hutchinson, _naming, _replicas, _shards, finite
 from lossnav.optim._base import Found, Group, State, given
 from lossnav.optim._generated import Generated
-from lossnav.optim._options import check_decay, check_rate
+from lossnav.optim._options import check_rate
 from lossnav.rules import assume
 from lossnav.rules.derive.numbers import Number
 from lossnav.rules.derive.program import flat_root, root, signed_root, wide_root
@@ -207,7 +207,7 @@ class Navigator(Generated):
     def _check(self, group: Group) -> None:
         check_rate("lr", group["lr"])
         duration("gamma", group["gamma"], zero=True)
-        check_decay("beta", group["beta"])
+        weight("beta", group["beta"])
         positive("eta_k", group["eta_k"])
         positive("curvature_scale", group["curvature_scale"])
         check_rate("eps", group["eps"])

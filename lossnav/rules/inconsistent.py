@@ -151,9 +151,7 @@ def quasi_hyperbolic(curvature: float, delta: float, beta: float, *, eta: float 
         book: L19.
     """
     h, stiff = _checks.positive("curvature", curvature), 1 / _checks.positive("eta", eta)
-    patience = _checks.finite("delta", delta, low=0.0, high=1.0, open_low=True)
-    if patience == 1:
-        raise ValueError(f"delta = {_checks.shown(delta)}, but it must be a number in (0, 1)")
+    patience = _checks.finite("delta", delta, low=0.0, high=1.0, open_low=True, open_high=True)
     bias = _checks.finite("beta", beta, low=0.0, high=1.0, open_low=True)
     _checks.one_of("planner", planner, _PLANNERS)
     x = h / stiff

@@ -144,28 +144,26 @@ class Player:
         share = np.resize(self.decoupled, len(steps)) if len(self.decoupled) < len(steps) else self.decoupled
         return np.asarray(steps + share[: len(steps), None, None] * places)
 
-    def state_bytes(self, shape: tuple[int, int] = (32, 48)) -> float:
+    def state_bytes(self) -> float:
         """Return bytes of state for each float32 weight of a matrix, after four steps."""
-        weight, optimizer = self._running(shape, 4)
+        weight, optimizer = self._running((32, 48), 4)
         seen: dict[int, int] = {}
         for tensor in _tensors([optimizer.state, [{**g, "params": None} for g in optimizer.param_groups]]):
             if tensor is not weight and tensor is not weight.grad:
                 seen[tensor.data_ptr()] = tensor.numel() * tensor.element_size()
         return sum(seen.values()) / weight.numel()
 
-    def cost(self, shape: tuple[int, int] = (64, 64), steps: int = 8) -> float:
+    def cost(self) -> float:
         """Return the median time of a step over that of torch's SGD on one matrix, here and now."""
-        own, sgd = (
-            statistics.median(player._times(shape, steps)) for player in (self, Player(lambda p: torch.optim.SGD(p)))
-        )
+        own, sgd = (statistics.median(player._times()) for player in (self, Player(torch.optim.SGD)))
         return own / sgd
 
-    def _times(self, shape: tuple[int, int], steps: int) -> list[float]:
-        weight, optimizer = self._running(shape, 3)
+    def _times(self) -> list[float]:
+        weight, optimizer = self._running((64, 64), 3)
         times = []
-        for _ in range(steps):
+        for _ in range(8):
             start = time.perf_counter()
-            self._step(optimizer, [weight], [weight.detach().clone()], [torch.ones(shape)])
+            self._step(optimizer, [weight], [weight.detach().clone()], [torch.ones_like(weight)])
             times.append(time.perf_counter() - start)
         return times
 

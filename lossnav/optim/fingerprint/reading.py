@@ -171,8 +171,7 @@ def fingerprint(make_optimizer: Callable[[Any], torch.optim.Optimizer], *, timed
         book: I22 (reading a rule from its steps).
     """
     _checks.function("make_optimizer", make_optimizer)
-    if not isinstance(timed, bool):
-        raise ValueError(f"timed = {_checks.shown(timed)}, but it must be True or False")
+    _checks.flag("timed", timed)
     try:
         with np.errstate(all="ignore"):
             return _measured(Player(make_optimizer), timed)

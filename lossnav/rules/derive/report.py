@@ -24,7 +24,7 @@ def report(rule: LearningRule) -> str:
     parts += [f"**What follows**, for {entry}, planned from $\\theta_0$", f"$$ {equation} $$"]
     parts += [f"$$ \\dot\\theta = {velocity} $$"]
     averaged = rule.curvature is None or not rule.curvature.needs
-    if rule.coordinatewise and rule.metric is None and averaged:
+    if rule.metric is None and averaged:
         parts += [
             "**How far the named limits are**: relative size of the term that each leaves out, at three V",
             _table(("limit", "assumes", *(f"V = {V:g}" for V in _CURVATURES)), _limits(rule)),
