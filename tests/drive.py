@@ -10,22 +10,27 @@ import numpy as np
 import torch
 
 
+def noise(*shape: int, seed: int = 0, dtype: torch.dtype = torch.float64) -> torch.Tensor:
+    """Independent N(0, 1) numbers."""
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64).to(dtype)
+
+
 def gradients(count: int, size: int = 4, seed: int = 0) -> np.ndarray:
     """Noise of scales from 1e-3 to 10, shape (count, size)."""
     return np.random.default_rng(seed).normal(size=(count, size)) * np.logspace(-3, 1, size)
 
 
 def drive(
-    optimizer_class: Any, grads: np.ndarray, *, start: Any = 1.0, dtype: torch.dtype = torch.float64, **options: Any
+    optimizer_class: Any, grads: Any, *, start: Any = 1.0, dtype: torch.dtype = torch.float64, **options: Any
 ) -> np.ndarray:
     """Return the path of one parameter that is given these gradients, shape of ``grads``."""
     parameter = torch.nn.Parameter((torch.ones(grads.shape[1:]) * torch.as_tensor(start)).to(dtype))
     optimizer = optimizer_class([parameter], **options)
     path = []
     for g in grads:
-        parameter.grad = torch.tensor(g, dtype=dtype)
+        parameter.grad = torch.as_tensor(g).to(dtype, copy=True)
         optimizer.step()
-        path.append(parameter.detach().clone().numpy())
+        path.append(parameter.detach().to(torch.float64, copy=True).numpy())
     return np.array(path)
 
 

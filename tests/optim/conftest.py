@@ -6,11 +6,10 @@ import ctypes
 
 import pytest
 import torch
+from launches import KERNEL
 from optim_table import ROWS, Row
 
-from lossnav.optim import Ballistic, _native
-
-KERNEL = Ballistic([torch.zeros(1)])._step_of({"momentum": None, "bias_correction": True, "weight_decay": 0})[0].kernel
+from lossnav.optim import _native
 
 
 @pytest.fixture(params=ROWS, ids=lambda row: row.name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+from launches import random, walk
 
 from lossnav.optim import Ballistic
 
@@ -13,21 +14,6 @@ OPTIONS = [
     {"bias_correction": True, "maximize": True},
     {"momentum": 0.5, "bias_correction": True, "weight_decay": 0.1},
 ]
-
-
-def random(*shape, seed=0, dtype=torch.float32):
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64).to(dtype)
-
-
-def walk(parameters, steps=20, optimizer_class=Ballistic, **options):
-    """Take steps along a fixed stream of gradients; return the optimizer."""
-    optimizer = optimizer_class(parameters, **{"lr": 0.01, "beta": 0.9, **options})
-    generator = torch.Generator().manual_seed(7)
-    for _ in range(steps):
-        for p in parameters:
-            p.grad = torch.randn(p.shape, generator=generator, dtype=torch.float64).to(p.dtype)
-        optimizer.step()
-    return optimizer
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16], ids=str)

@@ -14,25 +14,11 @@ from pathlib import Path
 import fresh as processes
 import pytest
 import torch
+from launches import KERNEL, random, walk
 from optim_problem import advance, network, vector
 from references import BallisticReference
 
 from lossnav.optim import Ballistic, Belief, Navigator, _fused, _native
-
-KERNEL = Ballistic([torch.zeros(1)])._step_of({"momentum": None, "bias_correction": True, "weight_decay": 0})[0].kernel
-
-
-def random(*shape, seed=0):
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed))
-
-
-def walk(parameters, steps=5, **options):
-    """Take steps along a fixed stream of gradients."""
-    optimizer = Ballistic(parameters, lr=0.01, beta=0.9, **options)
-    for k in range(steps):
-        for p in parameters:
-            p.grad = random(*p.shape, seed=50 + k)
-        optimizer.step()
 
 
 def one_warning(match):

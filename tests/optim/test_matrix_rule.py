@@ -6,6 +6,7 @@ from typing import get_args
 
 import pytest
 import torch
+from drive import drive, noise
 from reference_matrix import BallisticMatrixReference
 
 from lossnav.optim import BallisticMatrix, Belief
@@ -23,18 +24,7 @@ OPTIONS = (
 
 def driven(make, gradients, **options):
     """Return where a parameter that starts at zero is after each gradient."""
-    parameter = torch.nn.Parameter(torch.zeros_like(gradients[0]))
-    optimizer = make([parameter], **options)
-    path = []
-    for g in gradients:
-        parameter.grad = g.clone()
-        optimizer.step()
-        path.append(parameter.detach().clone())
-    return torch.stack(path)
-
-
-def noise(*shape, seed=0, dtype=torch.float64):
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64).to(dtype)
+    return torch.from_numpy(drive(make, gradients, start=0.0, dtype=gradients.dtype, **options))
 
 
 def orthogonal(size, seed):
