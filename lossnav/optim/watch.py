@@ -302,7 +302,7 @@ class Watch(Shown):
             book: L26, L27.
         """
         rates = _checks.reals("gamma", gamma)
-        if rates.ndim != 1 or np.any(np.isnan(rates)) or np.any(rates < 0):
+        if rates.ndim != 1 or not np.all(rates >= 0):
             raise ValueError(f"gamma = {_checks.shown(gamma)}, but it must be numbers in [0, inf], shape (M,)")
         if not self._spaces:
             raise ValueError("no step was compared with an optimal one: give watch a loss")

@@ -52,19 +52,14 @@ def deadline_rate(objective: Objective, curvature: ArrayLike, remaining: ArrayLi
     if objective.drift is not None:
         raise ValueError("objective.drift is set, but with a drift the velocity is no multiple of the gradient")
     h = _checks.array("curvature", curvature)
-    left = _remaining(remaining)
+    left = _checks.reals("remaining", remaining)
+    if not np.all(left >= 0):
+        raise ValueError(f"remaining = {_checks.shown(remaining)}, but it must be numbers in [0, inf]")
     _checks.together(curvature=h, remaining=left)
     control_gain, gamma, charge = objective.eta * objective.k, objective.gamma, objective.terminal
     h, left = (np.asarray(part, dtype=np.float64) for part in np.broadcast_arrays(h, left))
     _require(h, left, control_gain, gamma, charge / objective.k)
     return modes.speed(h, control_gain, gamma, 0.0, left, charge / objective.k)
-
-
-def _remaining(remaining: ArrayLike) -> Array:
-    left = _checks.reals("remaining", remaining)
-    if np.any(np.isnan(left)) or np.any(left < 0):
-        raise ValueError(f"remaining = {_checks.shown(remaining)}, but it must be numbers in [0, inf]")
-    return left
 
 
 def _require(h: Array, left: Array, control_gain: float, gamma: float, charge: float) -> None:

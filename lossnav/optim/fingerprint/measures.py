@@ -20,10 +20,10 @@ EXACT = 1e-6
 _FLIPS = 1500  # steps after which every memory in use is full
 
 
-def gradients(seed: int, steps: int, spread: float = 1.0, shape: tuple[int, int] = SHAPE) -> Array:
+def gradients(seed: int, steps: int, shape: tuple[int, int] = SHAPE) -> Array:
     """Return made-up gradients (T, m, n), whose sizes differ between coordinates and from step to step."""
     rng = np.random.default_rng(seed)
-    sizes = np.exp(spread * (rng.normal(size=(steps, *shape)) + rng.normal(size=(steps, 1, 1))))
+    sizes = np.exp(rng.normal(size=(steps, *shape)) + rng.normal(size=(steps, 1, 1)))
     return np.asarray(rng.normal(size=(steps, *shape)) * sizes)
 
 

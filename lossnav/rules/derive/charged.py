@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from lossnav.rules.derive.rule import LearningRule
     from lossnav.rules.derive.state import Believed
 
-_FORMS = ("ema",)
-
 
 def free(objective: Objective, form: str | None) -> tuple[Objective, float]:
     """Return the objective of the learner who is charged |θ̇|²/2η alone, and at which rate its weights are averaged.
@@ -38,7 +36,7 @@ def free(objective: Objective, form: str | None) -> tuple[Objective, float]:
     """
     price: Any = objective.price
     if form is not None:
-        _checks.one_of("form", form, _FORMS)
+        _checks.one_of("form", form, ("ema",))
         if price is None or price.order == 1:
             raise ValueError(
                 f"form = {form!r}, but it must be None unless acceleration is charged (prices.Acceleration)"

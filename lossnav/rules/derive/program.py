@@ -311,10 +311,9 @@ class Product(Listed):
             self.program.do("addcmul", target, target, names[0], last, factor, words=words)
 
 
-def as_stream(x: Any) -> Stream:
-    """Return a stream, or a product as one."""
-    stream: Stream = x.stream() if isinstance(x, Product) else x
-    return stream
+def as_stream(x: Any) -> Any:
+    """Return a product as a stream, and anything else as it is."""
+    return x.stream() if isinstance(x, Product) else x
 
 
 def root(half: Any, pull: Any) -> Any:

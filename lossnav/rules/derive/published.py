@@ -235,10 +235,6 @@ def _sgd(lr: float, group: Options, decay: float = 0.0) -> LearningRule:
     return derive(_decaying(1 / (1 - beta), decay), belief=belief, dt=lr)
 
 
-def _sgdw(lr: float, group: Options) -> LearningRule:
-    return _sgd(lr, group, group["weight_decay"])
-
-
 def _decaying(eta: float, decay: float) -> Objective:
     """Return a discounted objective whose step is Δt·eta·m, with a decay."""
     return Objective(eta=eta * (1 + decay), gamma=1.0, drift=drifts.weight_decay(decay) if decay else None)
@@ -333,8 +329,9 @@ def _muon(lr: float, group: Options) -> dict[str, LearningRule]:
 
 
 _RULES: dict[str, Callable[[float, Options], LearningRule | None]] = {
-    "SGD": _sgd, "SGDW": _sgdw, "Signum": _signum, "SignSGD": _signum, "RMSprop": _rmsprop, "Adam": _adam,
-    "AdamW": _adamw, "AdaBelief": _adabelief, "Lion": _lion, "SOAP": _soap,
+    "SGD": _sgd, "SGDW": lambda lr, group: _sgd(lr, group, group["weight_decay"]), "Signum": _signum,
+    "SignSGD": _signum, "RMSprop": _rmsprop, "Adam": _adam, "AdamW": _adamw, "AdaBelief": _adabelief, "Lion": _lion,
+    "SOAP": _soap,
 }  # fmt: skip
 
 

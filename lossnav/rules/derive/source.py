@@ -261,9 +261,9 @@ def _move(what: Statement, program: Program, case: coordinate.Case, mean: Any) -
     faded: Any = Number.of(1.0)
     loop: Any = Number.of(1.0)
     if what.held:
-        faded = _mean(_streamed(gains.belief * case.curvature), _ZERO, time)
+        faded = _mean(as_stream(gains.belief * case.curvature), _ZERO, time)
     elif what.exact:
-        rate = _streamed(coordinate.slow(control_gain, gamma, case, gains.fast))
+        rate = as_stream(coordinate.slow(control_gain, gamma, case, gains.fast))
         if not decay.zero or fading.zero:
             loop = faded = _mean(rate, _ZERO, time)
         if not fading.zero:
@@ -290,7 +290,7 @@ def _clip(what: Statement, case: coordinate.Case, mean: Any) -> None:
         heeded = charged.soft(signal, price.zone(what.control_gain / price.eta, what.gamma))
         free = _times(gains.belief, as_stream(heeded)) * what.rate
         if what.exact and case.curvature is not None:
-            rate = _streamed(coordinate.slow(Number.of(what.control_gain), gamma, case, gains.fast))
+            rate = as_stream(coordinate.slow(Number.of(what.control_gain), gamma, case, gains.fast))
             free = _times(free, _mean(rate, _ZERO, what.rate))
     if bound is not None:
         free = _times(Number.of(1.0), charged.clipped(as_stream(free), bound))
@@ -307,10 +307,6 @@ def _push(what: Statement, program: Program, case: coordinate.Case, mean: Any) -
     pair = [Stream(gone, program), aim + Stream("velocity", program)]
     Product(unit, pair, [], program).add_to("velocity", unit, words="momentum, with the β of each curvature")
     program.do("add", "theta", "theta", "velocity", what.rate)
-
-
-def _streamed(x: Any) -> Any:
-    return x.stream() if isinstance(x, Product) else x
 
 
 def _times(left: Any, right: Any) -> Any:

@@ -41,8 +41,7 @@ class Believed(NamedTuple):
 def blank(shapes: Mapping[str, tuple[int, ...]]) -> State:
     """Return the state of a learner who has seen nothing, of averages of these shapes."""
     averages = {name: np.zeros(shape) for name, shape in shapes.items()}
-    for zero in averages.values():
-        _checks.frozen(zero)
+    _checks.frozen(*averages.values())
     return State(0, 0, averages)
 
 

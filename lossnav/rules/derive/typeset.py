@@ -27,7 +27,7 @@ def equation(at: Mapping[str, str]) -> Tree:
     decay: list[Tree] = []
     if _decays(at):
         decay = ["+ j", ["(", "γ + j"], "θ"] if _discounted(at) else ["+", ["^", "j", "2"], "θ"]
-    return [*left, _stiffness(at), *mean, *decay]
+    return [*left, ["/", "η k", "G"] if _metric(at) else "η k", *mean, *decay]
 
 
 def rate(at: Mapping[str, str]) -> Tree:
@@ -155,10 +155,6 @@ def _fast(at: Mapping[str, str]) -> list[Tree]:
     pull: Tree = ["/", "η k c V", "G"] if _metric(at) else "η k c V"
     root: Tree = ["√", ["", *half, *(["+"] if half else []), pull]]
     return [root, *(["+", ["/", "γ", "2"]] if _discounted(at) else [])]
-
-
-def _stiffness(at: Mapping[str, str]) -> Tree:
-    return ["/", "η k", "G"] if _metric(at) else "η k"
 
 
 def _discounted(at: Mapping[str, str]) -> bool:
