@@ -181,36 +181,28 @@ def test_m_svag_is_a_discounted_plan_on_the_plug_in_posterior_mean(collection):
         np.testing.assert_allclose(step, wanted, rtol=0, atol=1e-13)
 
 
-def bound(one, other):
-    """Return L^½ ⊗ R^½, the curvature that published Shampoo believes."""
-    return np.kron(root(one, 0.5), root(other, 0.5))
+SHAMPOOS = {  # options, what of the products is kept and taken in a step, words of the reading
+    "Shampoo": ({}, 1.0, 1.0, "L^½ ⊗ R^½"),
+    "ScalableShampoo": (
+        {"betas": (0.0, 0.9), "preconditioning_compute_steps": 1, "start_preconditioning_step": 1, "graft_type": 0,
+         "nesterov": False, "use_svd": True, "shape_interpretation": False}, 0.9, 0.1, "averages",
+    ),
+}  # fmt: skip
 
 
-def test_published_shampoo_is_ballistic_for_the_bound_of_its_sums(collection):
+@pytest.mark.parametrize("kind", SHAMPOOS)
+def test_published_shampoos_are_ballistic_for_the_bound_of_their_products(kind, collection):
     """On random gradients, of full rank after a few: L and R begin at ε."""
+    options, past, share, words = SHAMPOOS[kind]
     eps, theirs = 1e-2, torch.nn.Parameter(torch.zeros((3, 4), dtype=torch.float64))
-    optimizer = collection.Shampoo([theirs], lr=0.1, matrix_eps=eps)
+    optimizer = getattr(collection, kind)([theirs], lr=0.1, matrix_eps=eps, **options)
     reading, (L, R) = ln.explain(optimizer)[0], (eps * np.eye(n) for n in theirs.shape)
-    assert "L^½ ⊗ R^½" in reading.assumptions and reading.rule is None
+    assert words in reading.assumptions and reading.rule is None
     for g in gradients(12, (3, 4)):
-        L, R = L + g @ g.T, R + g.T @ g
-        wanted = 0.1 * ballistic_step(g, bound(L, R))
+        L, R = past * L + share * g @ g.T, past * R + share * g.T @ g
+        wanted = 0.1 * ballistic_step(g, np.kron(root(L, 0.5), root(R, 0.5)))
         np.testing.assert_allclose(stepped(theirs, optimizer, g), wanted, rtol=0, atol=1e-8)
     assert "steps" in ln.explain(collection.Shampoo([theirs], lr=0.1, momentum=0.9))[0].why
-
-
-def test_a_shampoo_with_averages_is_ballistic_for_their_bound(collection):
-    beta, eps, theirs = 0.9, 1e-2, torch.nn.Parameter(torch.zeros((3, 4), dtype=torch.float64))
-    optimizer = collection.ScalableShampoo(
-        [theirs], lr=0.1, betas=(0.0, beta), preconditioning_compute_steps=1, start_preconditioning_step=1,
-        graft_type=0, nesterov=False, use_svd=True, matrix_eps=eps, shape_interpretation=False,
-    )  # fmt: skip
-    L, R = (eps * np.eye(n) for n in theirs.shape)
-    assert "averages" in ln.explain(optimizer)[0].assumptions
-    for g in gradients(12, (3, 4)):
-        L, R = beta * L + (1 - beta) * g @ g.T, beta * R + (1 - beta) * g.T @ g
-        wanted = 0.1 * ballistic_step(g, bound(L, R))
-        np.testing.assert_allclose(stepped(theirs, optimizer, g), wanted, rtol=0, atol=1e-8)
 
 
 @pytest.mark.parametrize("decay", [0.0, 0.1])
@@ -382,21 +374,17 @@ def test_what_none_of_the_listed_assumptions_give_says_so_with_the_reason(kind, 
     assert words in reading.why and "none of the listed" in str(reading)
 
 
-def test_limits_of_speed_are_prices():
-    import pytorch_optimizer
-
-    (reading,) = ln.explain(pytorch_optimizer.SophiaH([weights()], lr=0.1))
+def test_limits_of_speed_are_prices(collection):
+    (reading,) = ln.explain(collection.SophiaH([weights()], lr=0.1))
     assert "price Box" in reading.assumptions and "every discount" in reading.why
-    (reading,) = ln.explain(pytorch_optimizer.SCION([weights()], lr=0.1))
+    (reading,) = ln.explain(collection.SCION([weights()], lr=0.1))
     assert "price Norm" in reading.assumptions and reading.rule is None
 
 
-def test_of_two_classes_of_one_name_the_one_that_is_meant_is_read():
+def test_of_two_classes_of_one_name_the_one_that_is_meant_is_read(collection):
     """The collection's ASGD adapts its rate, and averages nothing."""
-    import pytorch_optimizer
-
     with pytest.raises(ValueError, match=r"optimizer is a pytorch_optimizer\..*ASGD"):
-        ln.explain(pytorch_optimizer.ASGD([weights()], lr=0.1))
+        ln.explain(collection.ASGD([weights()], lr=0.1))
 
 
 def ballistic_step(gradient, curvature):

@@ -97,7 +97,7 @@ def sampled_by_hand(accumulated: int) -> tuple[torch.Tensor, list[torch.Tensor]]
     return model.w.detach(), model.seen
 
 
-def check_sampled(model: Bowl, accumulated: int) -> None:
+def check_sampled(model: Bowl, rule: optim.Uncertain, accumulated: int) -> None:
     """The batches of a step saw one draw, those of the next another, and the weights are the means."""
     expected, weights = sampled_by_hand(accumulated)
     torch.testing.assert_close(model.w.detach(), expected, rtol=1e-12, atol=1e-14)
@@ -110,6 +110,9 @@ def check_navigated(model: Bowl, rule: optim.Navigator, accumulated: int, steps:
     w, h = navigated(accumulated, steps)
     np.testing.assert_allclose(model.w.detach().numpy(), w, rtol=1e-10)
     np.testing.assert_allclose(rule.state[model.w]["h"].numpy(), h, rtol=1e-10)
+
+
+WAYS = [("curved", navigator, check_navigated), ("sampled", uncertain, check_sampled)]
 
 
 def test_observations_before_a_step_add_up_as_gradients_do():
@@ -216,7 +219,7 @@ def test_lightning_shows_each_loss_to_the_rule(lightning, tmp_path, accumulated)
 def test_lightning_takes_gradients_at_draws(lightning, tmp_path, accumulated):
     module = lightning_module(recipe("pytorch_lightning")["Sampled"], uncertain, batches_a_step=accumulated)
     trainer = fit(lightning, module, tmp_path, EPOCHS)
-    check_sampled(module.bowl, accumulated)
+    check_sampled(module.bowl, module.rule, accumulated)
     assert trainer.global_step == 16 // accumulated
 
 
@@ -302,20 +305,12 @@ def hugging(transformers, base, model, rule, folder, epochs=EPOCHS, rows=None, r
 
 
 @pytest.mark.parametrize("accumulated", [1, 2])
-def test_the_trainer_shows_each_loss_to_the_rule(transformers, tmp_path, accumulated):
+@pytest.mark.parametrize(("kind", "make", "check"), WAYS)
+def test_the_trainer_shows_each_loss_or_takes_draws(transformers, tmp_path, kind, make, check, accumulated):
     model = Bowl()
-    rule = navigator(model)
-    base = recipe("transformers")["CurvedTrainer"]
+    rule, base = make(model), recipe("transformers")[f"{kind.title()}Trainer"]
     hugging(transformers, base, model, rule, tmp_path, gradient_accumulation_steps=accumulated)
-    check_navigated(model, rule, accumulated)
-
-
-@pytest.mark.parametrize("accumulated", [1, 2])
-def test_the_trainer_takes_gradients_at_draws(transformers, tmp_path, accumulated):
-    model = Bowl()
-    base = recipe("transformers")["SampledTrainer"]
-    hugging(transformers, base, model, uncertain(model), tmp_path, gradient_accumulation_steps=accumulated)
-    check_sampled(model, accumulated)
+    check(model, rule, accumulated)
 
 
 def language_model(transformers):
@@ -407,15 +402,9 @@ def accelerated(accelerator, name, rule, folder=None, epochs=range(EPOCHS)):
 
 
 @pytest.mark.parametrize("accumulated", [1, 2])
-def test_accelerate_shows_each_loss_to_the_rule(accelerator_of, accumulated):
-    model, rule = accelerated(accelerator_of(accumulated), "curved_step", navigator)
-    check_navigated(model, rule, accumulated)
-
-
-@pytest.mark.parametrize("accumulated", [1, 2])
-def test_accelerate_takes_gradients_at_draws(accelerator_of, accumulated):
-    model, _ = accelerated(accelerator_of(accumulated), "sampled_step", uncertain)
-    check_sampled(model, accumulated)
+@pytest.mark.parametrize(("kind", "make", "check"), WAYS)
+def test_accelerate_shows_each_loss_or_takes_draws(accelerator_of, kind, make, check, accumulated):
+    check(*accelerated(accelerator_of(accumulated), f"{kind}_step", make), accumulated)
 
 
 @pytest.mark.parametrize(("name", "rule"), [("curved_step", navigator), ("sampled_step", uncertain)])
