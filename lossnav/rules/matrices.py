@@ -87,7 +87,7 @@ class Followed(Matrices):
                     shapes[means] = shape
         return shapes if shapes and self.sided else {**shapes, "v": (rows, columns)}
 
-    def has_basis(self, size: int, block: int | None = None) -> bool:
+    def has_basis(self, size: int, block: int | None) -> bool:
         """Whether a side has one: its largest block is neither one direction nor longer than ``max_dim``."""
         return 1 < bases.largest(size, block) <= self.max_dim
 

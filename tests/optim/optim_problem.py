@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
@@ -42,6 +44,23 @@ def advance(model: nn.Module, optimizer: Any, steps: Iterable[int]) -> None:
 
 def vector(model: nn.Module) -> Tensor:
     return torch.cat([p.detach().flatten() for p in model.parameters()])
+
+
+def assert_resumes(make: Any, again: Any, walk: Any, first: int, last: int) -> None:
+    """A run that is loaded into what ``again`` makes, and a pickled one, go on bit for bit as one that is not cut.
+
+    All of them draw without torch's generator.
+    """
+    model, twin = network(), network()
+    optimizer, resumed, state = make(model.parameters()), again(twin.parameters()), torch.get_rng_state()
+    walk(model, optimizer, range(first))
+    twin.load_state_dict(model.state_dict())
+    resumed.load_state_dict(copy.deepcopy(optimizer.state_dict()))
+    copied, copied_optimizer = pickle.loads(pickle.dumps((model, optimizer)))
+    for pair in ((model, optimizer), (twin, resumed), (copied, copied_optimizer)):
+        walk(*pair, range(first, last))
+    assert torch.equal(vector(model), vector(twin)) and torch.equal(vector(model), vector(copied))
+    assert torch.equal(state, torch.get_rng_state())
 
 
 def resume(checkpoint: Path) -> None:

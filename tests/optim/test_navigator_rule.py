@@ -5,8 +5,8 @@ from __future__ import annotations
 import copy
 import gc
 import math
-import pickle
 import weakref
+from functools import partial
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ import torch
 from drive import drive, gradients
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from optim_problem import advance, loss, network, vector
+from optim_problem import advance, assert_resumes, loss, network, vector
 
 import lossnav as ln
 from lossnav.optim import Ballistic, Navigator
@@ -211,17 +211,7 @@ def test_a_hutchinson_run_resumes_bit_for_bit():
             optimizer.step()
 
     options = {"curvature": "hutchinson", "every": 2, "gamma": 1.0, "lr": 0.1, "seed": 7}
-    model = network()
-    optimizer = Navigator(model.parameters(), **options)
-    run(model, optimizer, range(5))
-    twin = network()
-    twin.load_state_dict(model.state_dict())
-    resumed = Navigator(twin.parameters(), curvature="hutchinson")
-    resumed.load_state_dict(copy.deepcopy(optimizer.state_dict()))
-    copied, copied_optimizer = pickle.loads(pickle.dumps((model, optimizer)))
-    for pair in ((model, optimizer), (twin, resumed), (copied, copied_optimizer)):
-        run(*pair, range(5, 12))
-    assert torch.equal(vector(model), vector(twin)) and torch.equal(vector(model), vector(copied))
+    assert_resumes(partial(Navigator, **options), partial(Navigator, curvature="hutchinson"), run, 5, 12)
 
 
 def test_probes_leave_the_global_generator_alone():

@@ -97,36 +97,27 @@ def test_a_cycle_of_adamws_goes_on():
     torch.testing.assert_close(vector(twin), vector(model), rtol=1e-11, atol=1e-12)
 
 
+AMSGRAD = partial(torch.optim.AdamW, amsgrad=True), "state_dict has amsgrad = True"
+COUPLED = partial(torch.optim.Adam, weight_decay=0.1), r"state_dict has weight_decay = 0\.1 of Adam"
+
+
 @pytest.mark.parametrize(
-    ("make", "options", "said"),
+    ("theirs", "said", "ours"),
     [
-        (torch.optim.AdamW, {"amsgrad": True}, "amsgrad = True"),
-        (torch.optim.Adam, {"weight_decay": 0.1}, r"weight_decay = 0\.1 of Adam"),
+        *((*refused, ours) for refused in (AMSGRAD, COUPLED) for ours in (optim.Belief, derived)),
+        (partial(torch.optim.Adam, **{**LIKE_ADAM, "betas": (0.8, 0.9)}),
+         r"state_dict is of torch's Adam .*betas = \(0\.8, 0\.9\)", derived),
+        (torch.optim.AdamW, "variance = 'centred', but it must be 'uncentred'",
+         partial(optim.Belief, variance="centred")),
     ],
-)
-@pytest.mark.parametrize("ours", [optim.Belief, derived])
-def test_an_adam_that_is_another_rule_is_refused(make, options, said, ours):
+)  # fmt: skip
+def test_an_adam_that_is_another_rule_is_refused(theirs, said, ours):
+    """By its own options, by the memories of a derived rule, or where ours averages deviations and no squares."""
     model = network()
-    adam = make(model.parameters(), **options)
+    adam = theirs(model.parameters())
     advance(model, adam, range(2))
-    with pytest.raises(ValueError, match=f"^state_dict has {said}"):
+    with pytest.raises(ValueError, match=f"^{said}"):
         ours(model.parameters()).load_state_dict(adam.state_dict())
-
-
-def test_an_adam_with_other_memories_than_the_derived_rules_is_refused():
-    model = network()
-    adam = torch.optim.Adam(model.parameters(), **{**LIKE_ADAM, "betas": (0.8, 0.9)})
-    advance(model, adam, range(2))
-    with pytest.raises(ValueError, match=r"^state_dict is of torch's Adam .*betas = \(0\.8, 0\.9\)"):
-        derived(model.parameters()).load_state_dict(adam.state_dict())
-
-
-def test_an_average_of_deviations_does_not_go_on_from_one_of_squares():
-    model = network()
-    adam = torch.optim.AdamW(model.parameters())
-    advance(model, adam, range(2))
-    with pytest.raises(ValueError, match="variance = 'centred', but it must be 'uncentred'"):
-        optim.Belief(model.parameters(), variance="centred").load_state_dict(adam.state_dict())
 
 
 OTHERS = {**TORCH, **{kind.__name__: kind for kind in RULES}, "derived": derived}

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import copy
 import math
-import pickle
+from functools import partial
 
 import numpy as np
 import pytest
@@ -12,7 +11,7 @@ import torch
 from drive import gradients
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from optim_problem import loss, network, vector
+from optim_problem import assert_resumes, loss, network, vector
 from scipy.integrate import solve_ivp
 
 from lossnav.optim import Reset, Uncertain
@@ -369,21 +368,7 @@ def test_a_sampling_run_resumes_bit_for_bit():
             optimizer.step()
 
     options = {"sample": True, "reset": (0.2, 5.0, 2), "temperature": 0.1, "lr": 0.02, "seed": 3}
-    state = torch.get_rng_state()
-    model = network()
-    torch.set_rng_state(state)
-    optimizer = Uncertain(model.parameters(), **options)
-    run(model, optimizer, range(6))
-    twin = network()
-    torch.set_rng_state(state)
-    twin.load_state_dict(model.state_dict())
-    resumed = Uncertain(twin.parameters())
-    resumed.load_state_dict(copy.deepcopy(optimizer.state_dict()))
-    copied, copied_optimizer = pickle.loads(pickle.dumps((model, optimizer)))
-    for pair in ((model, optimizer), (twin, resumed), (copied, copied_optimizer)):
-        run(*pair, range(6, 14))
-    assert torch.equal(vector(model), vector(twin)) and torch.equal(vector(model), vector(copied))
-    assert torch.equal(state, torch.get_rng_state())
+    assert_resumes(partial(Uncertain, **options), Uncertain, run, 6, 14)
 
 
 def test_one_rate_for_all_curvatures():
