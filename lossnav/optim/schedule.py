@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 import torch
@@ -18,14 +18,6 @@ from lossnav.rules.deadline import deadline_rate
 Kind = Literal["deadline", "power", "kernel"]
 _POINTS = 2000  # of the table of a kernel's cooldown
 _FAR = 1e100  # whose square is a number
-
-
-class Kernel(Protocol):
-    """What is left of a step's noise after the rates still to come have added up to u: ``noise_kernel`` measures it."""
-
-    def __call__(self, u: Any) -> Any:
-        """Return κ(u) > 0, of the shape of ``u``, never rising."""
-        ...
 
 
 @dataclass
@@ -92,7 +84,7 @@ def deadline_schedule(
     discount: float = 0.0,
     terminal: float = 0.0,
     power: float = 1.0,
-    kernel: Kernel | None = None,
+    kernel: Callable[[Any], Any] | None = None,
     cooldown: float = 0.2,
 ) -> LambdaLR:
     r"""Return a scheduler whose learning rates are optimal for a deadline after ``total_steps`` steps.
@@ -117,7 +109,8 @@ def deadline_schedule(
         discount: γT in [0, 1e100].
         terminal: c/(kT) in [0, 1e100], what the loss at the deadline counts, in units of all before it.
         power: p > 0.
-        kernel: κ, as ``curvature.noise_kernel`` returns; of steps with the first group's learning rate.
+        kernel: κ(u) > 0, never rising, what is left of a step's noise after the rates still to come have added up to u,
+            as ``curvature.noise_kernel`` returns; of steps with the first group's learning rate.
         cooldown: share of the steps in which the rate falls, in (0, 1].
 
     Raises:

@@ -125,19 +125,16 @@ def limits(objective: Objective, case: Case, dt: float | None) -> dict[str, tupl
     control_gain, gamma = objective.eta * objective.k, objective.gamma
     root = np.sqrt(np.maximum(control_gain * case.curvature / case.metric, 0.0))
     reach = array_gains.fast + case.fading
-    leading: dict[str, tuple[str, Array]] = {}
     denominators = {
         "gradient descent": ("(gamma/2 + j)² ≫ eta·k·h/G", gamma + case.decay + case.fading),
         "ballistic": ("eta·k·h/G ≫ (gamma/2)², j², fading²", root),
         "Adam": ("eta·k·h/G ≫ (gamma/2)², j²; eps is the fading", root + case.fading),
     }
+    result: dict[str, tuple[str, Array, Array]] = {}
     for name, (words, denominator) in denominators.items():
         if np.all(denominator > 0):
-            leading[name] = (words, control_gain / case.metric / denominator)
-    result: dict[str, tuple[str, Array, Array]] = {}
-    result |= {
-        name: (words, gain, gain * reach * case.metric / control_gain - 1) for name, (words, gain) in leading.items()
-    }
+            gain = control_gain / case.metric / denominator
+            result[name] = (words, gain, gain * reach * case.metric / control_gain - 1)
     if dt is not None and np.all(case.curvature > 0) and not np.any(case.decay) and not np.any(case.fading):
         left = np.exp(-_slow(objective, case, array_gains) * dt)
         with np.errstate(divide="ignore"):

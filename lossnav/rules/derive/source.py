@@ -43,8 +43,7 @@ class Statement:
         exact: whether it is the exact flow over Δt.
         held: whether what is believed stands still within a step, whatever is forecast beyond.
         dt: Δt where a slope in time is believed.
-        rate: what multiplies a velocity.
-        shrinks: a decay of the weights beside the plan, per unit of ``rate``.
+        shrinks: a decay of the weights beside the plan, per unit of ``lr``.
         root: (half, pull) → √(half² + pull).
         names: the numbers that have a name, in the order in which a step is given them.
         keys: names of averages that are kept under another.
@@ -63,7 +62,6 @@ class Statement:
     exact: bool = False
     held: bool = False
     dt: Any = None
-    rate: Number = LR
     shrinks: Any = 0.0
     root: Callable[[Any, Any], Any] = root
     names: tuple[str, ...] = ()
@@ -126,7 +124,7 @@ def write(what: Statement) -> Written:
     if not what.moves:  # V is nobody's memory: what is computed of it may take its place
         program.offsets["v"] = _ZERO
     if not absent(what.shrinks):
-        program.do("mul", "theta", "theta", 1.0 + -(what.rate * what.shrinks), words="decay")
+        program.do("mul", "theta", "theta", 1.0 + -(LR * what.shrinks), words="decay")
     # The assumptions move their averages and say what is believed; the operations for that are written on the way.
     view = ListLook(program, what)
     mean, variance, metric_variance = look(view, what.belief, what.curvature, what.metric)
@@ -148,7 +146,7 @@ def write(what: Statement) -> Written:
     else:
         _move(what, program, case, mean)
     if what.averaging:
-        program.do("lerp", "average", "average", "theta", -Number.made("expm1", -(what.rate * what.averaging)))
+        program.do("lerp", "average", "average", "theta", -Number.made("expm1", -(LR * what.averaging)))
     probed = what.curvature is not None and what.curvature.told
     arguments = ("n", *(("told",) if probed else ()), "lr", *what.names)
     # As Python: what is known when the step begins first, then the operations on lists.
@@ -256,7 +254,7 @@ class ListLook(Look):
 def _move(what: Statement, program: Program, case: coordinate.Case, mean: Any) -> None:
     """Write how θ moves."""
     control_gain, gamma = Number.of(what.control_gain), Number.of(what.gamma)
-    decay, fading, time = case.decay, case.fading, what.rate
+    decay, fading, time = case.decay, case.fading, LR
     gains = coordinate.gains(control_gain, gamma, case, what.root)
     faded: Any = Number.of(1.0)
     loop: Any = Number.of(1.0)
@@ -279,7 +277,7 @@ def _move(what: Statement, program: Program, case: coordinate.Case, mean: Any) -
 def _clip(what: Statement, case: coordinate.Case, mean: Any) -> None:
     """Write how θ moves under a price of speed: the free step on what is heeded, kept within the limit."""
     price, gamma, signal = what.price, Number.of(what.gamma), as_stream(mean.signal)
-    bound = None if math.isinf(price.cap) else what.rate * price.cap
+    bound = None if math.isinf(price.cap) else LR * price.cap
     if price.bare and what.curvature is None and bound is not None:
         _times(-bound, signal / abs(signal)).add_to("theta", Number.of(1.0), words="at full speed")
         return
@@ -288,10 +286,10 @@ def _clip(what: Statement, case: coordinate.Case, mean: Any) -> None:
     else:
         gains = coordinate.gains(Number.of(what.control_gain), gamma, case, what.root)
         heeded = charged.soft(signal, price.zone(what.control_gain / price.eta, what.gamma))
-        free = _times(gains.belief, as_stream(heeded)) * what.rate
+        free = _times(gains.belief, as_stream(heeded)) * LR
         if what.exact and case.curvature is not None:
             rate = as_stream(coordinate.slow(Number.of(what.control_gain), gamma, case, gains.fast))
-            free = _times(free, _mean(rate, _ZERO, what.rate))
+            free = _times(free, _mean(rate, _ZERO, LR))
     if bound is not None:
         free = _times(Number.of(1.0), charged.clipped(as_stream(free), bound))
     free.add_to("theta", Number.of(-1.0), words="within the limit of speed" if bound is not None else "")
@@ -302,11 +300,11 @@ def _push(what: Statement, program: Program, case: coordinate.Case, mean: Any) -
     price, unit = what.price, Number.of(1.0)
     pull = as_stream(case.curvature * (what.control_gain / price.m)).sqrt()  # K₁ = √(kh/m), K₂ = √(c/m + 2K₁)
     friction = (pull * 2.0 + price.speed / price.m).sqrt()
-    gone = program.do("expm1", program.new(), (friction * -what.rate).whole())
+    gone = program.do("expm1", program.new(), (friction * -LR).whole())
     aim = Product(Number.of(what.control_gain / price.m), [as_stream(mean.signal)], [pull, friction], program)
     pair = [Stream(gone, program), aim + Stream("velocity", program)]
     Product(unit, pair, [], program).add_to("velocity", unit, words="momentum, with the β of each curvature")
-    program.do("add", "theta", "theta", "velocity", what.rate)
+    program.do("add", "theta", "theta", "velocity", LR)
 
 
 def _times(left: Any, right: Any) -> Any:
