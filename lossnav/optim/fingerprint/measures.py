@@ -106,15 +106,12 @@ def symmetries(player: Player, drawn: float) -> dict[str, float]:
     left, right = ortho_group.rvs(m, random_state=1), ortho_group.rvs(n, random_state=2)
     every, order = ortho_group.rvs(m * n, random_state=3), np.random.default_rng(4).permutation(m * n)
 
-    def turned(x: Array) -> Array:
-        return (x.reshape(*x.shape[:-2], -1) @ every.T).reshape(x.shape)
-
-    def permuted(x: Array) -> Array:
-        return x.reshape(*x.shape[:-2], -1)[..., order].reshape(x.shape)
+    def in_a_row(x: Array, change: Callable[[Array], Array]) -> Array:
+        return change(x.reshape(*x.shape[:-2], -1)).reshape(x.shape)
 
     changes: dict[str, Callable[[Array], Array]] = {
-        "sign": lambda x: -x, "order": permuted, "left": lambda x: left @ x, "right": lambda x: x @ right,
-        "turn": turned,
+        "sign": lambda x: -x, "order": lambda x: in_a_row(x, lambda row: row[..., order]), "left": lambda x: left @ x,
+        "right": lambda x: x @ right, "turn": lambda x: in_a_row(x, lambda row: row @ every.T),
     }  # fmt: skip
     defects = {name: apart(player.pure(change(start), change(g)), change(base)) for name, change in changes.items()}
     return {name: math.nan if ALIKE < defect <= 2 * drawn else defect for name, defect in defects.items()}

@@ -298,9 +298,14 @@ def _soap(lr: float, group: Options) -> LearningRule | None:
         max_dim=group.get("max_precond_dim", group.get("max_precondition_dim", 10000)),
     )
     belief = assume.Filter(beta1, fading=0.0 if decay else group.get("eps", 0.0))
+    return _of_matrices(lr, belief, shape, decay)
+
+
+def _of_matrices(lr: float, belief: assume.Filter, shape: Any, decay: float, factor: float = 1.0) -> LearningRule:
+    """Return the rule of a belief about matrices, which beside a decay is one about the metric."""
     if decay:
-        return derive(_decaying(1.0, decay), belief=belief, metric=shape, dt=lr)
-    return derive(Objective(), belief=belief, curvature=shape, dt=lr)
+        return derive(_decaying(factor, decay), belief=belief, metric=shape, dt=lr)
+    return derive(Objective(eta=factor**2), belief=belief, curvature=shape, dt=lr)
 
 
 def _muon(lr: float, group: Options) -> dict[str, LearningRule]:
@@ -317,15 +322,7 @@ def _muon(lr: float, group: Options) -> dict[str, LearningRule]:
         factors = {f". This rule is for {n} columns": 1 / math.sqrt(n) for n in widths}
     beta, decay = group["momentum"], group["weight_decay"]
     belief = assume.Filter(beta, corrected=False, share=1 - beta if group["nesterov"] else 0.0)
-    if decay:
-        return {
-            words: derive(_decaying(factor, decay), belief=belief, metric=assume.Polar(), dt=lr)
-            for words, factor in factors.items()
-        }
-    return {
-        words: derive(Objective(eta=factor**2), belief=belief, curvature=assume.Polar(), dt=lr)
-        for words, factor in factors.items()
-    }
+    return {words: _of_matrices(lr, belief, assume.Polar(), decay, factor) for words, factor in factors.items()}
 
 
 _RULES: dict[str, Callable[[float, Options], LearningRule | None]] = {
