@@ -147,13 +147,7 @@ def corner(positions: Mapping[str, str], **numbers: float) -> dict[str, Any]:
 
 
 def as_python(positions: Mapping[str, str], **numbers: float) -> str:
-    """Return the text of a call that makes the rule of ``chosen``.
-
-    Raises:
-        ValueError: a position does not exist.
-    """
-    for switch, position in positions.items():
-        _checks.one_of(f"positions[{switch!r}]", position, tuple(SWITCHES.get(switch, ())))
+    """Return the text of a call that makes the rule of ``chosen``, which has checked the arguments."""
     texts = {switch: words[positions[switch]] for switch, words in arguments(**numbers).items()}
     wants = [texts[switch] for switch in ("horizon", "drift") if texts[switch]]
     dt = {**NUMBERS, **numbers}["dt"]
