@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from lossnav import _torch  # noqa: F401  says how to get torch
 from lossnav.optim.fingerprint.reading import Fingerprint, fingerprint
 
 __all__ = ["Fingerprint", "fingerprint"]
