@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 from torch.optim.optimizer import ParamsT
 
-from lossnav._checks import flag, shown
+from lossnav._checks import flag, instance, shown
 from lossnav._tensors import parameters
 from lossnav.optim import _fused, _naming, _scale, _shards, _switch, finite
 from lossnav.optim._options import Group, check_rate, check_size, counter, largest_of
@@ -153,8 +153,7 @@ class Rule(torch.optim.Optimizer, abc.ABC):
         for name in ("maximize", *self._flags):
             flag(name, group[name])
         for name in ("foreach", "fused"):
-            if group[name] is not None:
-                flag(name, group[name])
+            instance(name, group[name], bool | None, "True, False or None")
         for name in _FOREIGN:
             if group.get(name):
                 raise ValueError(f"{name} = {shown(group[name])}, but it must be False: {type(self).__name__} has none")
