@@ -145,7 +145,8 @@ class Inference(Shown):
             announced: t₁ > 0: how far each mode has gone when a move of its minimum comes that was known for a time t₁,
                 as a share of the move (book: I5).
             deadline: T > 0: the gains at the start with a free end after T and no charge there.
-            start: θ, shape (D,): the velocity there; M = D.
+            start: θ, shape (D,): the velocity there; M = D. It is solved for some hundreds of times: in a second or two
+                on a bowl, in a minute or two where no path is known in closed form.
 
         Raises:
             ValueError: not exactly one is given, it is out of range, or the family does not say it.
