@@ -3,7 +3,7 @@
 /** @import { Figure } from "./kit.js" */
 /** @import { State } from "./life.js" */
 
-import { clamp, degrees, draw, fixed, lastOf, make, setAll, trueMinus } from "./kit.js";
+import { clamp, draw, fixed, lastOf, make, setAll, trueMinus } from "./kit.js";
 
 /**
  * @typedef {object} Slider
@@ -18,7 +18,18 @@ import { clamp, degrees, draw, fixed, lastOf, make, setAll, trueMinus } from "./
  * @property {string} [part] by which the text around it speaks of it
  */
 
-/** @typedef {{ symbol: string, name: string, marks: number[], digits?: number, text?: (value: number) => string, label?: (value: number) => string, whole?: boolean }} Dial */
+/**
+ * @typedef {object} Dial
+ * @property {string} symbol
+ * @property {string} name
+ * @property {number[]} marks the first and the last end its range
+ * @property {number} [digits]
+ * @property {string} [unit]
+ * @property {(value: number) => string} [text]
+ * @property {(value: number) => string} [label]
+ */
+
+/** @typedef {{ toPosition: (value: number) => number, toValue: (position: number) => number, steps?: number }} Track */
 
 /**
  * A native range input with its label, live value and marks under the track.
@@ -64,59 +75,78 @@ export function slider({ symbol, name, marks, toPosition, toValue, text, onInput
 }
 
 /**
- * A slider for a trait; `marks` are labelled, and the first and the last end its range.
+ * A slider for a trait, along a track of one's own.
  * @param {State<any>} state
  * @param {string} trait
  * @param {Dial} dial
- * @param {{ toPosition: (value: number) => number, toValue: (position: number) => number, steps?: number }} map
+ * @param {Track} track
  */
-export function traitDial(state, trait, { symbol, name, marks, digits = 2, text = (v) => fixed(v, digits), label = (v) => trueMinus(String(v)) }, map) {
+export function traitDial(state, trait, { symbol, name, marks, digits = 2, unit = "", text = (v) => fixed(v, digits) + unit, label = (v) => trueMinus(String(v)) + unit }, track) {
   const labelled = marks.map((value) => ({ value, label: label(value) }));
-  return slider({ symbol, name, marks: labelled, text, onInput: (v) => state.set(trait, v), part: trait, ...map });
+  return slider({ symbol, name, marks: labelled, text, onInput: (v) => state.set(trait, v), part: trait, ...track });
 }
 
-/**
- * Equal parts of the track are equal parts of the range.
- * @type {(state: State<any>, trait: string, dial: Dial, steps: number) => ReturnType<typeof slider>}
- */
-export function linearDial(state, trait, dial, steps) {
-  const [low, high] = [dial.marks[0], lastOf(dial.marks)];
-  return traitDial(state, trait, dial, { toPosition: (v) => (v - low) / (high - low), toValue: (u) => low + (high - low) * u, steps });
-}
+const forgets = (/** @type {number} */ beta) => Math.log(1 - beta);
 
 /**
- * The same for an angle in degrees.
- * @type {(state: State<any>, trait: string, dial: Dial, steps: number) => ReturnType<typeof slider>}
+ * What is the same in equal parts of a track: a difference, a factor, a difference of roots, which is finer towards 0,
+ * where its range begins, or a factor of the memory 1/(1 − β). First where a value is, from 0 to 1, then what lies there.
+ * @type {Record<string, [(low: number, high: number, value: number) => number, (low: number, high: number, u: number) => number]>}
  */
-export const angleDial = (state, trait, dial, steps) => linearDial(state, trait, { ...dial, text: degrees, label: (v) => `${fixed(v, 0)}°` }, steps);
+const TRACKS = {
+  linear: [(low, high, value) => (value - low) / (high - low), (low, high, u) => low + (high - low) * u],
+  log: [(low, high, value) => Math.log(value / low) / Math.log(high / low), (low, high, u) => low * (high / low) ** u],
+  root: [(_, high, value) => Math.sqrt(value / high), (_, high, u) => high * u * u],
+  memory: [
+    (low, high, value) => (forgets(value) - forgets(low)) / (forgets(high) - forgets(low)),
+    (low, high, u) => clamp(1 - Math.exp(forgets(low) + (forgets(high) - forgets(low)) * u), low, high),
+  ],
+};
 
 /**
- * Finer towards 0, where its range begins.
- * @type {(state: State<any>, trait: string, dial: Dial) => ReturnType<typeof slider>}
+ * The slider that constants declare beside the range of a trait.
+ * @type {(state: State<any>, traits: Record<string, any>, trait: string, more?: Partial<Dial>) => ReturnType<typeof slider>}
  */
-export function rootDial(state, trait, dial) {
-  const most = lastOf(dial.marks);
-  return traitDial(state, trait, dial, { toPosition: (v) => Math.sqrt(v / most), toValue: (u) => most * u * u });
-}
-
-/**
- * The same factor a step; with `whole`, to whole numbers.
- * @type {(state: State<any>, trait: string, dial: Dial) => ReturnType<typeof slider>}
- */
-export function logDial(state, trait, dial) {
-  const [least, most] = [dial.marks[0], lastOf(dial.marks)];
-  const value = (/** @type {number} */ u) => least * (most / least) ** u;
-  return traitDial(state, trait, dial, {
-    toPosition: (v) => Math.log(v / least) / Math.log(most / least),
-    toValue: dial.whole ? (u) => Math.round(value(u)) : value,
+export function declaredDial(state, traits, trait, more) {
+  const { dial, range, steps, whole, ...own } = traits[trait];
+  const [low, high] = [range[0], lastOf(range)];
+  const [to, from] = TRACKS[dial];
+  return traitDial(state, trait, { ...own, marks: range, ...more }, {
+    toPosition: (v) => to(low, high, v),
+    toValue: whole ? (u) => Math.round(from(low, high, u)) : (u) => from(low, high, u),
+    steps,
   });
 }
+
+/**
+ * The sliders of all traits that have one, but for those that are `made`.
+ * @type {(state: State<any>, traits: Record<string, any>, made?: object) => Record<string, ReturnType<typeof slider>>}
+ */
+export function declaredDials(state, traits, made = {}) {
+  const wanted = Object.keys(traits).filter((trait) => traits[trait].dial && !(trait in made));
+  return Object.fromEntries(wanted.map((trait) => [trait, declaredDial(state, traits, trait)]));
+}
+
+/**
+ * The same for a trait whose dial is declared in the view.
+ * @type {(state: State<any>, trait: string, dial: string, given: Dial, steps?: number) => ReturnType<typeof slider>}
+ */
+export const dialAlong = (state, trait, dial, { marks, ...given }, steps) => declaredDial(state, { [trait]: { ...given, dial, range: marks, steps } }, trait);
+
+/** @typedef {(state: State<any>, trait: string, dial: Dial, steps?: number) => ReturnType<typeof slider>} MakeDial */
+
+/** @type {MakeDial} */
+export const linearDial = (state, trait, dial, steps) => dialAlong(state, trait, "linear", dial, steps);
+/** @type {MakeDial} */
+export const logDial = (state, trait, dial) => dialAlong(state, trait, "log", dial);
+/** @type {MakeDial} */
+export const angleDial = (state, trait, dial, steps) => linearDial(state, trait, { ...dial, digits: 1, unit: "°" }, steps);
 
 /**
  * The slider of γ in the explorables that allow γ = 0.
  * @type {(state: State<any>, marks: number[]) => ReturnType<typeof slider>}
  */
-export const discountDial = (state, marks) => rootDial(state, "gamma", { symbol: "γ", name: "discount rate", marks });
+export const discountDial = (state, marks) => dialAlong(state, "gamma", "root", { symbol: "γ", name: "discount rate", marks });
 
 /** @type {Map<string, [number, number]>} */
 const ARROWS = new Map([["ArrowRight", [1, 0]], ["ArrowLeft", [-1, 0]], ["ArrowUp", [0, 1]], ["ArrowDown", [0, -1]]]);

@@ -2,12 +2,13 @@
 
 /** @import { ChartFrame } from "./chart.js" */
 /** @import { Scale } from "./kit.js" */
-/** @import { Build, State, View } from "./life.js" */
+/** @import { Given, State, Values, View } from "./life.js" */
 /** @import { Mover } from "./simple.js" */
 
 import { chartFrame, nameTicks, valueAxis } from "./chart.js";
 import { handle } from "./controls.js";
 import { clamp, compact, curve, drawLine, entries, fixed, ink, lastOf, mapped, panelWindow, scale, upright } from "./kit.js";
+import { explorable } from "./life.js";
 import { traitPlayer } from "./runner.js";
 import { simpleView } from "./simple.js";
 import { inked, lineTable } from "./tables.js";
@@ -24,20 +25,21 @@ export const along = (/** @type {{ log?: boolean }} */ axis, /** @type {number} 
 /**
  * @template T
  * @typedef {object} CurveParts
- * @property {(state: State<T>) => { [trait in keyof T]?: Mover }} dials by trait
+ * @property {(state: State<T>) => { [trait in keyof T]?: Mover }} [dials] by trait, where constants do not declare them
  * @property {(given: T) => Record<string, number[][]>} curves points of each line, logarithms where an axis has them
  * @property {(given: T) => [string, string[]]} words
- * @property {(given: T) => string[]} python
+ * @property {(given: T, spelled: Record<keyof T & string, string>) => string[]} python
+ * @property {(values: Values) => Values} [settle] brings traits that depend on each other in order
  */
 
 /**
- * What builds a view of lines, and its constants; the trait along the axis comes last.
- * @template T
- * @param {Sheet} sheet
- * @param {CurveParts<T>} parts
- * @returns {[Build<T>, Sheet]}
+ * An explorable of lines; the trait along the axis comes last.
+ * @template {Sheet} S
+ * @param {string} name
+ * @param {S} sheet
+ * @param {CurveParts<Given<S>>} parts
  */
-export const curvesView = (sheet, parts) => [(root, state) => buildCurves(root, state, sheet, parts), sheet];
+export const curvesExplorable = (name, sheet, parts) => explorable(name, (root, state) => buildCurves(root, state, sheet, parts), sheet, parts.settle);
 
 /**
  * @template T
@@ -69,9 +71,7 @@ function buildCurves(root, state, sheet, parts) {
   let drawn;
   root.classList.add("ln-curves");
   return simpleView(root, state, sheet, {
-    label: sheet.label,
-    hint: sheet.hint,
-    dials: parts.dials(state),
+    dials: parts.dials?.(state),
     legend: [table.legend],
     control: time ? [time.node] : [],
     grips(stage) {

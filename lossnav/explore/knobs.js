@@ -4,22 +4,15 @@
 /** @import { State } from "./life.js" */
 /** @import { slider } from "./controls.js" */
 
-import { handle, traitDial } from "./controls.js";
-import { clamp, ink, lastOf } from "./kit.js";
+import { dialAlong, handle } from "./controls.js";
+import { clamp, ink } from "./kit.js";
 import { traitPlayer } from "./runner.js";
 
 /**
  * The slider of β: equal parts of the track are equal factors of the memory 1/(1 − β).
  * @type {(state: State<any>, marks: number[]) => ReturnType<typeof slider>}
  */
-export function momentumDial(state, marks) {
-  const [low, high] = [marks[0], lastOf(marks)];
-  const [short, long] = [low, high].map((v) => Math.log(1 - v));
-  return traitDial(state, "beta", { symbol: "β", name: "momentum", marks, digits: 3 }, {
-    toPosition: (v) => (Math.log(1 - v) - short) / (long - short),
-    toValue: (u) => clamp(1 - Math.exp(short + (long - short) * u), low, high),
-  });
-}
+export const momentumDial = (state, marks) => dialAlong(state, "beta", "memory", { symbol: "β", name: "momentum", marks, digits: 3 });
 
 /**
  * A handle for the trait n, a number of steps from `low` to `high`, along an axis of log₁₀ n; `place` puts it there.

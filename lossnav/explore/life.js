@@ -40,6 +40,12 @@ import { clamp, lastOf, make } from "./kit.js";
 
 /** @typedef {Record<string, unknown>} Values traits by name */
 
+/**
+ * The traits that constants declare.
+ * @template {{ traits: Record<string, { start: unknown }> }} D
+ * @typedef {{ [K in keyof D["traits"]]: D["traits"][K]["start"] }} Given
+ */
+
 const NARROW = 120; // pixels: a page that is not laid out yet, or a box that is folded away
 
 /**

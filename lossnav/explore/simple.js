@@ -1,31 +1,35 @@
 // The view of an explorable with one figure: sliders and points to move, what they draw, and a sentence about it.
 
 /** @import { Box, Figure, Layer, Paper } from "./kit.js" */
-/** @import { State, View } from "./life.js" */
+/** @import { Given, State, View } from "./life.js" */
 /** @import { Track } from "./runner.js" */
 
-import { figure, layer, readout, scaffold } from "./kit.js";
+import { declaredDials } from "./controls.js";
+import { figure, layer, mapped, readout, scaffold } from "./kit.js";
+import { explorable, inPython } from "./life.js";
 import { runner } from "./runner.js";
 
 /** @typedef {{ node: Node, show: (value: any) => void }} Mover a slider */
+/** @typedef {{ title: string, label: string, hint: string, traits: Record<string, any> }} SimpleSheet constants; what it is about, for screen readers, and what to try */
 
 /**
  * S, the scene, is what depends on the size alone: scales and panels.
  * @template T, S
  * @typedef {object} Simple
- * @property {string} label what it is about, for screen readers
- * @property {string} hint what to try
- * @property {{ [trait in keyof T]?: Mover }} dials by trait, the main one first
- * @property {Node[]} [legend] what the lines are
+ * @property {string} [label] where constants do not hold it
+ * @property {string} [hint]
+ * @property {{ [trait in keyof T]?: Mover }} [dials] by trait, the main one first; those that constants declare follow
+ * @property {{ legend: Node, node: Node }} [table] what the lines are, and their numbers
+ * @property {Node[]} [legend] what the lines are, where they have no numbers
  * @property {Node[]} [control] what belongs to the main control
  * @property {Node[]} [more] further controls
- * @property {Node[]} [numbers] tables
+ * @property {Node[]} [numbers] the table, if there is one, and notes
  * @property {(stage: Figure, below: Figure) => (scene: S, given: T) => void} [grips] makes the handles, and returns how they are put
  * @property {(paper: Paper, below: Paper) => S} lay draws what depends on the size alone
  * @property {(at: Layer, scene: S, given: T, over: Layer) => [string, string[], Track[]?]} show draws the rest; the verdict, details, and tracks of dots
  * @property {"below" | "details"} [two] where a second figure stands
  * @property {{ seconds: number, inside: (scene: S) => Box }} [run] where the dots run for which `show` has tracks
- * @property {(given: T) => string[]} [python] lines that compute it, after `import lossnav as ln`
+ * @property {(given: T, spelled: Record<keyof T & string, string>) => string[]} [python] lines that compute it, after `import lossnav as ln`, also from the traits as Python writes them
  * @property {() => void} [leave] stops what else runs
  */
 
@@ -33,21 +37,21 @@ import { runner } from "./runner.js";
  * @template T, S
  * @param {HTMLElement} root
  * @param {State<T>} state
- * @param {{ title: string, traits: Record<string, unknown> }} sheet the constants
+ * @param {{ traits: Record<string, any> }} sheet the constants
  * @param {Simple<T, S>} parts
  * @returns {View}
  */
-export function simpleView(root, state, { title, traits }, parts) {
-  const { dials, legend, control = [], more = [], numbers = [], grips, lay, show, run, python } = parts;
+export function simpleView(root, state, sheet, parts) {
+  const { dials = {}, table, legend = table && [table.legend], control = [], more = [], numbers = table ? [table.node] : [], grips, lay, show, run, python } = parts;
   const [stage, below, says] = [figure(), figure(), readout()];
-  const sliders = /** @type {[keyof T & string, Mover][]} */ (Object.entries(dials));
+  const sliders = /** @type {[keyof T & string, Mover][]} */ (Object.entries({ ...dials, ...declaredDials(state, sheet.traits, dials) }));
   const [ground, moving, under, over] = [layer(stage), layer(stage), layer(below), layer(below)];
   const dots = run && runner(root, state, stage, run.seconds);
   const [first, ...others] = sliders.map(([, { node }]) => node);
   const main = [...(first ? [first] : []), ...(dots ? [dots.node] : []), ...control];
-  scaffold(root, { ...parts, title, stage: [stage], legend, control: main, says, more: [...others, ...more], rows: parts.two === "below" ? [below] : [], numbers: [...(parts.two === "details" ? [below] : []), ...numbers] });
+  scaffold(root, { .../** @type {SimpleSheet} */ (sheet), ...parts, stage: [stage], legend, control: main, says, more: [...others, ...more], rows: parts.two === "below" ? [below] : [], numbers: [...(parts.two === "details" ? [below] : []), ...numbers] });
   const put = grips?.(stage, below);
-  const read = () => /** @type {T} */ (state.pick(.../** @type {(keyof T & string)[]} */ (Object.keys(traits))));
+  const read = () => /** @type {T} */ (state.pick(.../** @type {(keyof T & string)[]} */ (Object.keys(sheet.traits))));
   /** @type {S} */
   let scene;
   return {
@@ -70,6 +74,16 @@ export function simpleView(root, state, { title, traits }, parts) {
       dots?.leave();
       parts.leave?.();
     },
-    python: () => python?.(read()) ?? [],
+    python: () => python?.(read(), mapped(/** @type {Record<keyof T & string, unknown>} */ (read()), (value) => inPython(value))) ?? [],
   };
 }
+
+/**
+ * An explorable with such a view.
+ * @template {SimpleSheet} D
+ * @template S
+ * @param {string} name
+ * @param {D} sheet
+ * @param {(state: State<Given<D>>, root: HTMLElement) => Simple<Given<D>, S>} parts
+ */
+export const simpleExplorable = (name, sheet, parts) => explorable(name, (root, state) => simpleView(root, state, sheet, parts(state, root)), sheet);

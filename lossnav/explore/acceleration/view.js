@@ -2,37 +2,28 @@
 
 /** @import { ChartFrame } from "../chart.js" */
 /** @import { Scale } from "../kit.js" */
-/** @import { Build } from "../life.js" */
 /** @import { Track } from "../runner.js" */
 /** @import { Recursion, Rule, Setting } from "./model.js" */
 
 import { chartFrame, timeAxis, valueAxis } from "../chart.js";
-import { logDial } from "../controls.js";
+import { declaredDial } from "../controls.js";
 import { clamp, compact, curve, drawLine, entries, fixed, ink, mapped, nameAcross, panelWindow, plainTicks, samples, scale, ticksAcross, upright } from "../kit.js";
-import { explorable, inPython } from "../life.js";
+import { inPython } from "../life.js";
 import { kept } from "../modes.js";
 import { axisPoint } from "../point.js";
 import { overTime } from "../runner.js";
-import { simpleView } from "../simple.js";
+import { simpleExplorable } from "../simple.js";
 import { inked, lineTable } from "../tables.js";
 import SHARED from "./constants.json" with { type: "json" };
 import { race } from "./model.js";
 
 const FLOOR = Math.log10(SHARED.edge);
 
-/** @type {Build<Setting>} */
-const buildAcceleration = (root, state) => {
-  const { traits } = SHARED;
+export default simpleExplorable("Acceleration", SHARED, (state) => {
   const table = lineTable(SHARED.lines, ["", "steps to 10⁻⁶", "kept at h"], inked);
-  return simpleView(root, state, SHARED, {
-    label: "accelerated methods and rules that know the curvature",
-    hint: "Raise κ: two of them need √κ steps, for two reasons. Lower the belief to see who diverges. Drag h along the lower axis.",
-    dials: {
-      kappa: logDial(state, "kappa", { symbol: "κ", name: "condition number", marks: traits.kappa.range, text: (v) => fixed(v, v < 10 ? 2 : 1) }),
-      guess: logDial(state, "guess", { symbol: "ĥ/h", name: "curvature believed in", marks: traits.guess.range }),
-    },
-    legend: [table.legend],
-    numbers: [table.node],
+  return {
+    dials: { kappa: declaredDial(state, SHARED.traits, "kappa", { text: (v) => fixed(v, v < 10 ? 2 : 1) }) },
+    table,
     two: "below",
     grips(_, chart) {
       const read = () => Math.log10(state.get("curvature"));
@@ -45,7 +36,7 @@ const buildAcceleration = (root, state) => {
       const top = chartFrame(paper, { loss: ["loss, as a power of ten", 250, 190] });
       const across = scale([FLOOR, 0], [bottom.left, bottom.right]);
       /** @type {[number, string][]} */
-      const ticks = traits.curvature.range.map((h) => [Math.log10(h), String(h)]);
+      const ticks = SHARED.traits.curvature.range.map((h) => [Math.log10(h), String(h)]);
       ticksAcross(below.ground, bottom.rows.kept, across, ticks);
       nameAcross(below.ground, bottom.rows.kept, "curvature h, the largest being 1", 33);
       return { top, bottom, across };
@@ -61,12 +52,12 @@ const buildAcceleration = (root, state) => {
       return [...accelerationWords(setting, mapped(found.runs, ({ needed }) => needed)), tracks];
     },
     run: { seconds: 8, inside: ({ top }) => top.rows.loss },
-    python({ kappa, guess, curvature }) {
-      const range = `${inPython(guess / kappa)}, ${inPython(guess)}`;
-      return [`ball = ln.acceleration.tuned("heavy ball", ${range})`, `ball.kept([${inPython(curvature)}])`];
-    },
-  });
-};
+    python: (given, { guess, curvature }) => [
+      `ball = ln.acceleration.tuned("heavy ball", ${inPython(given.guess / given.kappa)}, ${guess})`,
+      `ball.kept([${curvature}])`,
+    ],
+  };
+});
 
 /**
  * The losses; returns where each rule is as steps are made.
@@ -108,5 +99,3 @@ function accelerationWords({ kappa, guess, curvature }, needed) {
     `Mark at h = ${compact(curvature)}${inside}.`,
   ]];
 }
-
-export default explorable("Acceleration", buildAcceleration, SHARED);

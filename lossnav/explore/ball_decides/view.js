@@ -1,36 +1,26 @@
 // The view of a limit of speed: its ball at the start, steepest descent in it, and the best path.
 
-/** @import { Build } from "../life.js" */
 /** @import { SquareFrame } from "../plane.js" */
-/** @import { Setting } from "./model.js" */
 
-import { buttonRow, discountDial, linearDial } from "../controls.js";
+import { buttonRow, declaredDial } from "../controls.js";
 import { curve, degrees, draw, drawLine, fixed, ink, panelWindow, pixels } from "../kit.js";
-import { explorable, inPython } from "../life.js";
 import { squareFrame } from "../plane.js";
 import { planePoint } from "../point.js";
 import { evenly } from "../runner.js";
-import { simpleView } from "../simple.js";
+import { simpleExplorable } from "../simple.js";
 import { inked, lineTable } from "../tables.js";
 import SHARED from "./constants.json" with { type: "json" };
 import { compared, corners, piecesAfter } from "./model.js";
 
 /** @typedef {keyof typeof SHARED.lines} Line */
 
-/** @type {Build<Setting>} */
-const buildBallDecides = (root, state) => {
-  const { traits, edge, hold, names } = SHARED;
-  const table = lineTable(SHARED.lines, [], inked);
+export default simpleExplorable("BallDecides", SHARED, (state) => {
+  const { edge, hold, names } = SHARED;
   const choice = buttonRow(names.map((name, norm) => [name, `charge the speed in ${name}`, () => state.set("norm", norm)]));
-  return simpleView(root, state, SHARED, {
-    label: "steepest descent under a limit of speed, and the best path",
-    hint: "Turn the bowl along the axes: under ℓ₁ and ℓ∞ steepest descent is then the best path. Or leave it turned, and raise γ.",
-    dials: {
-      angle: linearDial(state, "angle", { symbol: "α", name: "angle of the bowl", marks: traits.angle.range, text: degrees }, 180),
-      gamma: discountDial(state, traits.gamma.range),
-    },
+  return {
+    dials: { angle: declaredDial(state, SHARED.traits, "angle", { text: degrees }) },
     more: [choice.node],
-    legend: [table.legend],
+    legend: [lineTable(SHARED.lines, [], inked).legend],
     grips: (stage) => planePoint(stage, state, "start", { label: "start θ(0)", color: ink("ink"), hold }),
     lay: (paper) => squareFrame(paper, { edge, ticks: [-1, 0, 1], names: ["θ₁", "θ₂"], aside: 300, most: 400 }),
     show(at, square, given) {
@@ -53,18 +43,18 @@ const buildBallDecides = (root, state) => {
       ], tracks];
     },
     run: { seconds: 5, inside: (square) => square },
-    python({ angle, gamma, norm, start }) {
-      const turn = `np.deg2rad(${inPython(angle)})`;
+    python({ norm }, { angle, gamma, start }) {
+      const turn = `np.deg2rad(${angle})`;
       return [
         `turn = np.array([[np.cos(${turn}), -np.sin(${turn})], [np.sin(${turn}), np.cos(${turn})]])`,
         "bowl = ln.losses.Quadratic(turn @ np.diag([1.0, 30.0]) @ turn.T, minimum=[0.0, 0.0])",
         `limit = ln.prices.Norm("${["l1", "l2", "linf"][norm]}", limit=1.0)`,
-        `limit.velocity(-bowl.gradient(${inPython(start)}))  # steepest descent`,
-        `ln.Objective(gamma=${inPython(gamma)}, price=limit)`,
+        `limit.velocity(-bowl.gradient(${start}))  # steepest descent`,
+        `ln.Objective(gamma=${gamma}, price=limit)`,
       ];
     },
-  });
-};
+  };
+});
 
 /**
  * Contours of the bowl, turned.
@@ -77,5 +67,3 @@ function contours(at, square, angle) {
     draw(at, "ellipse", { class: "ln-contour", cx, cy, rx, ry, transform: `rotate(${-angle} ${cx} ${cy})` });
   }
 }
-
-export default explorable("BallDecides", buildBallDecides, SHARED);

@@ -6,7 +6,7 @@
 /** @import { BeliefLaw } from "./model.js" */
 
 import { calm, chartFrame, follow, player, timeAxis, valueAxis } from "../chart.js";
-import { buttonRow, discountDial, handle, logDial, rootDial } from "../controls.js";
+import { buttonRow, declaredDials, handle } from "../controls.js";
 import { clamp, compact, curve, draw, drawDot, drawLine, entries, figure, fixed, ink, lastOf, layer, mapped, panelWindow, plainTicks, readout, scaffold, trace, upright } from "../kit.js";
 import { explorable, inPython } from "../life.js";
 import { inked, lineTable } from "../tables.js";
@@ -31,13 +31,7 @@ const LINES = mapped(SHARED.lines, inked);
 
 /** @type {Build<Setting & Source>} */
 const buildBeliefFilter = (root, state) => {
-  const { traits } = SHARED;
-  const dials = {
-    gamma: discountDial(state, traits.gamma.range),
-    decay: rootDial(state, "decay", { symbol: "α", name: "believed decay", marks: traits.decay.range }),
-    diffusion: logDial(state, "diffusion", { symbol: "σ", name: "believed wandering", marks: traits.diffusion.range, digits: 3 }),
-    noise: logDial(state, "noise", { symbol: "s", name: "believed noise", marks: traits.noise.range, digits: 3 }),
-  };
+  const dials = declaredDials(state, SHARED.traits);
   const [stage, says, table] = [figure(), readout(), lineTable(SHARED.lines, ["line", "now", "error"], inked)];
   const at = () => state.get("now");
   const go = (/** @type {number} */ step) => state.set("now", clamp(Math.round(step), 1, LAST));
@@ -114,14 +108,14 @@ const buildBeliefFilter = (root, state) => {
       const data = gradients().upTo(first + SPAN + lookAhead(law));
       /** @type {Lines} */
       const found = { gradients: data.gradients, hidden: data.means, average: averages(law, data.gradients), smoother: smoothed(law, data.gradients) };
-      for (const [trait, dial] of entries(dials)) dial.show(given[trait]);
+      for (const [trait, dial] of entries(dials)) dial.show(given[/** @type {keyof Setting} */ (trait)]);
       moving.replaceChildren();
       const x = timeAxis(moving, frame, first, SPAN, 50, "step");
       beliefData(moving, frame, x, first, given.now, found);
       beliefWeights(moving, frame, x, first, given.now, law);
       const { data: top } = frame.rows;
       upright(moving, x(given.now), { top: top.top, bottom: frame.bottom }, "ln-plumb");
-      row.buttons[2].disabled = given.now === LAST || state.get("jumps").length === traits.jumps.most;
+      row.buttons[2].disabled = given.now === LAST || state.get("jumps").length === SHARED.traits.jumps.most;
       cursor.place(x(given.now), top.bottom, { now: given.now, low: 1, high: LAST, text: `step ${given.now}` });
       const scores = beliefScores(found, given.now);
       table.fill((key) => [fixed(found[key][given.now - 1], 2), key === "hidden" ? "–" : fixed(scores[key], 3)]);

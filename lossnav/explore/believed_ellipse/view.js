@@ -1,36 +1,24 @@
 // The view of five beliefs: the ellipse of gradients, what each belief takes for it, and the five steps.
 
-/** @import { Build } from "../life.js" */
 /** @import { Setting, Spread } from "./model.js" */
 
-import { angleDial, discountDial, linearDial } from "../controls.js";
 import { compact, curve, degrees, draw, drawLine, entries, fixed, ink, lastOf, panelWindow, pixels, samples, trace } from "../kit.js";
-import { explorable, inPython } from "../life.js";
+import { inPython } from "../life.js";
 import { angleBetween } from "../pairs.js";
 import { drawArrow, squareFrame } from "../plane.js";
 import { planePoint } from "../point.js";
-import { simpleView } from "../simple.js";
+import { simpleExplorable } from "../simple.js";
 import { inked, lineTable } from "../tables.js";
 import SHARED from "./constants.json" with { type: "json" };
 import { believed, exponent, rowSpreads, spectrum, steps } from "./model.js";
 
-const { beliefs: BELIEFS, traits: TRAITS } = SHARED;
+const { beliefs: BELIEFS } = SHARED;
 
-/** @type {Build<Setting>} */
-const buildBelievedEllipse = (root, state) => {
+export default simpleExplorable("BelievedEllipse", SHARED, (state) => {
   const lines = { ...BELIEFS, other: { ...SHARED.other, tint: "neutral" } };
   const table = lineTable(lines, ["belief", "off the full", "length"], inked);
-  return simpleView(root, state, SHARED, {
-    label: "five beliefs about the second moment of gradients, and five steps",
-    hint: "Drag the gradient, and turn the ellipse. Then turn the other row's, which two of the beliefs mix in; then raise γ.",
-    dials: {
-      angle: angleDial(state, "angle", { symbol: "α", name: "ellipse's angle", marks: TRAITS.angle.range }, 360),
-      turn: angleDial(state, "turn", { symbol: "δ", name: "other row's turn", marks: TRAITS.turn.range }, 120),
-      ratio: linearDial(state, "ratio", { symbol: "ρ", name: "other row's ratio", marks: TRAITS.ratio.range }, 200),
-      gamma: discountDial(state, TRAITS.gamma.range),
-    },
-    legend: [table.legend],
-    numbers: [table.node],
+  return {
+    table,
     grips: (stage) => planePoint(stage, state, "gradient", { label: "gradient g", color: ink("ink"), hold: SHARED.hold, kind: "gradient", axes: ["g₁", "g₂"] }),
     lay: (paper) => squareFrame(paper, { edge: SHARED.edge, ticks: [-2, -1, 0, 1, 2], names: ["first weight of the row", "second weight of the row"] }),
     show(at, frame, given) {
@@ -47,17 +35,17 @@ const buildBelievedEllipse = (root, state) => {
       table.fill((key) => off.filter((one) => one.key === key).flatMap(({ by, long }) => [degrees(by), fixed(long, 2)]));
       return beliefWords(given, found.full, off.slice(0, -1));
     },
-    python: (given) => {
+    python: (given, { gradient, gamma }) => {
       const rows = Object.values(rowSpreads(given)).map(([p, q, r]) => [[p, q], [q, r]]);
       return [
         "C = np.zeros((4, 4))",
         ...rows.map((block, i) => `C[${2 * i}:${2 * i + 2}, ${2 * i}:${2 * i + 2}] = ${inPython(block)}`),
-        `g = np.array([*${inPython(given.gradient)}, 0.0, 0.0])`,
-        `ln.update(ln.Objective(gamma=${inPython(given.gamma)}), g, C, dt=1e-9)  # along the full belief's arrow, backwards`,
+        `g = np.array([*${gradient}, 0.0, 0.0])`,
+        `ln.update(ln.Objective(gamma=${gamma}), g, C, dt=1e-9)  # along the full belief's arrow, backwards`,
       ];
     },
-  });
-};
+  };
+});
 
 /**
  * Points of the ellipse xᵀC⁻¹x = 1, closed.
@@ -79,5 +67,3 @@ function beliefWords({ gradient, angle, turn, ratio, gamma }, full, off) {
     `γ = ${fixed(gamma, 2)}: exponents ${fixed(steep, 3)} (long axis) and ${fixed(flat, 3)} (short).`,
   ]];
 }
-
-export default explorable("BelievedEllipse", buildBelievedEllipse, SHARED);

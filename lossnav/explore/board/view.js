@@ -5,7 +5,7 @@
 /** @import { Corner } from "./model.js" */
 /** @import { SwitchName } from "./corners.js" */
 
-import { linearDial, logDial } from "../controls.js";
+import { declaredDials } from "../controls.js";
 import { curve, draw, drawDot, drawLine, entries, figure, ink, lastOf, layer, panelWindow, pixels, readout, samples, scaffold } from "../kit.js";
 import { explorable, inPython } from "../life.js";
 import { bowlContours, squareFrame } from "../plane.js";
@@ -33,10 +33,7 @@ const buildBoard = (root, state) => {
   };
   const switches = switchRows((name, position) => go({ ...corner(), [name]: position }));
   const known = knownList(go, (names) => switches.point(names));
-  const dials = {
-    dt: logDial(state, "dt", { symbol: "Δt", name: "time of a step", marks: SHARED.traits.dt.range }),
-    noise: linearDial(state, "noise", { symbol: "σ", name: "noise of a gradient", marks: SHARED.traits.noise.range }, 40),
-  };
+  const dials = declaredDials(state, SHARED.traits);
   const [stage, says, formulas, code] = [figure(), readout(), formulaBox(), codeBox()];
   const [ground, moving] = [layer(stage), layer(stage)];
   const dots = runner(root, state, stage, SHARED.until);

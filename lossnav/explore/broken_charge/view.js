@@ -2,67 +2,51 @@
 
 /** @import { ChartFrame } from "../chart.js" */
 /** @import { Scale } from "../kit.js" */
-/** @import { Build } from "../life.js" */
 /** @import { SquareFrame } from "../plane.js" */
 /** @import { PairWalk, Setting } from "./model.js" */
 
 import { chartFrame, timeAxis, valueAxis } from "../chart.js";
-import { linearDial, logDial, rootDial } from "../controls.js";
 import { compact, couple, curve, drawDot, drawLine, fixed, ink, lastOf, panelWindow, pixels, plainTicks, samples } from "../kit.js";
-import { momentumDial } from "../knobs.js";
-import { explorable, inPython } from "../life.js";
+import { inPython } from "../life.js";
 import { squareFrame } from "../plane.js";
 import { planePoint } from "../point.js";
 import { evenly } from "../runner.js";
-import { simpleView } from "../simple.js";
+import { simpleExplorable } from "../simple.js";
 import { inked, lineTable } from "../tables.js";
 import SHARED from "./constants.json" with { type: "json" };
 import { chargeLaw, pairWalk } from "./model.js";
 
 /** @typedef {ChartFrame<"imbalance">} ChargeFrame */
 
-/** @type {Build<Setting>} */
-const buildBrokenCharge = (root, state) => {
-  const { traits, lines, edge, hold, high } = SHARED;
-  return simpleView(root, state, SHARED, {
-    label: "what a loss cannot change of two weights, and what changes it",
-    hint: "Drag the start. Then break the law, one part at a time: η up, λ up, and noise.",
-    dials: {
-      eta: logDial(state, "eta", { symbol: "η", name: "learning rate", marks: traits.eta.range, digits: 4 }),
-      beta: momentumDial(state, traits.beta.range),
-      decay: rootDial(state, "decay", { symbol: "λ", name: "weight decay", marks: traits.decay.range, digits: 4 }),
-      noise: linearDial(state, "noise", { symbol: "ν", name: "noise of the target", marks: traits.noise.range }, 100),
-    },
-    legend: [lineTable(lines, [], inked).legend],
-    two: "below",
-    grips: (plane) => planePoint(plane, state, "start", { label: "start", color: ink("ink"), hold }),
-    lay(plane, chart) {
-      const frame = chartFrame(chart, { imbalance: ["a² − b² over the steps", 110, 110] });
-      const square = squareFrame(plane, { edge, ticks: [-2, -1, 0, 1, 2], names: ["a", "b"], aside: 348 });
-      pairContours(plane.ground, square);
-      const x = timeAxis(chart.ground, frame, 0, SHARED.steps / 100, 1, "steps, in hundreds");
-      return { ...square, frame, scales: { x, y: valueAxis(chart.ground, frame.rows.imbalance, [-high, high], plainTicks([-4, -2, 0, 2, 4])) } };
-    },
-    show(at, f, setting, over) {
-      const walk = pairWalk(setting);
-      const inner = panelWindow(at, f);
-      const pixel = pixels(f);
-      const way = walk.points.map(pixel);
-      drawLine(inner, way, { stroke: ink("optimal"), "stroke-width": 1.8, ...curve("walk", f.x, f.y) });
-      drawDot(inner, pixel(lastOf(walk.points)), 5, ink("optimal"));
-      const alone = chargeLaw(walk.imbalance[0], Array(SHARED.steps).fill(0), setting);
-      drawCharge(over, f.frame, f.scales, walk, alone);
-      return [...chargeWords(setting, walk, alone), [evenly(way, ink("optimal"))]];
-    },
-    run: { seconds: 6, inside: (f) => f },
-    python({ start, eta, beta, decay }) {
-      const first = start[0] ** 2 - start[1] ** 2;
-      return [
-        `alone = ln.noether.discrete_rescale(${inPython(first)}, 0.0, [0.0] * ${SHARED.steps}, eta=${inPython(eta)}, beta=${inPython(beta)}, decay=${inPython(decay)})`,
-      ];
-    },
-  });
-};
+const { lines, edge, hold, high } = SHARED;
+
+export default simpleExplorable("BrokenCharge", SHARED, (state) => ({
+  legend: [lineTable(lines, [], inked).legend],
+  two: "below",
+  grips: (plane) => planePoint(plane, state, "start", { label: "start", color: ink("ink"), hold }),
+  lay(plane, chart) {
+    const frame = chartFrame(chart, { imbalance: ["a² − b² over the steps", 110, 110] });
+    const square = squareFrame(plane, { edge, ticks: [-2, -1, 0, 1, 2], names: ["a", "b"], aside: 348 });
+    pairContours(plane.ground, square);
+    const x = timeAxis(chart.ground, frame, 0, SHARED.steps / 100, 1, "steps, in hundreds");
+    return { ...square, frame, scales: { x, y: valueAxis(chart.ground, frame.rows.imbalance, [-high, high], plainTicks([-4, -2, 0, 2, 4])) } };
+  },
+  show(at, f, setting, over) {
+    const walk = pairWalk(setting);
+    const inner = panelWindow(at, f);
+    const pixel = pixels(f);
+    const way = walk.points.map(pixel);
+    drawLine(inner, way, { stroke: ink("optimal"), "stroke-width": 1.8, ...curve("walk", f.x, f.y) });
+    drawDot(inner, pixel(lastOf(walk.points)), 5, ink("optimal"));
+    const alone = chargeLaw(walk.imbalance[0], Array(SHARED.steps).fill(0), setting);
+    drawCharge(over, f.frame, f.scales, walk, alone);
+    return [...chargeWords(setting, walk, alone), [evenly(way, ink("optimal"))]];
+  },
+  run: { seconds: 6, inside: (f) => f },
+  python: ({ start: [a, b] }, { eta, beta, decay }) => [
+    `alone = ln.noether.discrete_rescale(${inPython(a ** 2 - b ** 2)}, 0.0, [0.0] * ${SHARED.steps}, eta=${eta}, beta=${beta}, decay=${decay})`,
+  ],
+}));
 
 /**
  * Curves of equal a² − b², and those of ab = 1, where the loss is zero.
@@ -115,5 +99,3 @@ function chargeWords(setting, { points, imbalance, sources }, alone) {
     from,
   ]];
 }
-
-export default explorable("BrokenCharge", buildBrokenCharge, SHARED);

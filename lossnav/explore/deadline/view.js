@@ -3,42 +3,32 @@
 
 /** @import { ChartFrame } from "../chart.js" */
 /** @import { Scale } from "../kit.js" */
-/** @import { Build } from "../life.js" */
 /** @import { Track } from "../runner.js" */
 /** @import { Setting } from "./model.js" */
 
 import { chartFrame, timeAxis, valueAxis } from "../chart.js";
-import { buttonRow, discountDial, handle, rootDial } from "../controls.js";
+import { buttonRow, handle } from "../controls.js";
 import { clamp, compact, curve, draw, drawLine, entries, fixed, ink, lastOf, panelWindow, plainTicks, samples, scale, ticksAcross, upright } from "../kit.js";
-import { explorable, inPython } from "../life.js";
+import { inPython } from "../life.js";
 import { axisPoint } from "../point.js";
 import { overTime } from "../runner.js";
-import { simpleView } from "../simple.js";
+import { simpleExplorable } from "../simple.js";
 import { inked, lineTable } from "../tables.js";
 import SHARED from "./constants.json" with { type: "json" };
 import { atATenth, impliedWeight, shareOfRate } from "./model.js";
 
 const [LEAST, MOST] = SHARED.traits.span.range;
 
-/** @type {Build<Setting>} */
-const buildDeadline = (root, state) => {
-  const { traits, presets } = SHARED;
+export default simpleExplorable("Deadline", SHARED, (state) => {
   const table = lineTable(SHARED.lines, ["", "left at T/10"], inked);
-  const choice = buttonRow(entries(presets).map(([name, drawn]) => [name, `draw ${name}`, () => state.set("drawn", [...drawn])]));
+  const choice = buttonRow(entries(SHARED.presets).map(([name, drawn]) => [name, `draw ${name}`, () => state.set("drawn", [...drawn])]));
   /** @type {{ time: Scale, across: Scale, level: Scale }} */
   let scales;
   const lift = (/** @type {number} */ i, /** @type {number} */ a) =>
     state.set("drawn", state.get("drawn").map((old, j) => (i === j ? clamp(a, 0, 1) : old)));
-  return simpleView(root, state, SHARED, {
-    label: "schedules from a deadline, and the loss weight that a schedule asks for",
-    hint: "Drag T: the plateau and its cooldown move along. Then draw a schedule: red is a weight that nobody has.",
-    dials: {
-      gamma: discountDial(state, traits.gamma.range),
-      charge: rootDial(state, "charge", { symbol: "c", name: "charge at the deadline", marks: traits.charge.range }),
-    },
-    legend: [table.legend],
+  return {
+    table,
     more: [choice.node],
-    numbers: [table.node],
     two: "below",
     grips(stage, chart) {
       const go = (/** @type {number} */ span) => state.set("span", clamp(span, LEAST, MOST));
@@ -75,13 +65,13 @@ const buildDeadline = (root, state) => {
       return [...deadlineWords(setting), drawRates(at, top, setting, scales.time)];
     },
     run: { seconds: 6, inside: ({ top }) => top.rows.rate },
-    python: ({ span, gamma, charge, drawn }) => [
-      `objective = ln.Objective(gamma=${inPython(gamma)}, terminal=${inPython(charge)})`,
-      `rates = ln.rules.deadline_rate(objective, [0, 1, 25], ${inPython(span)})`,
-      `asked = ln.rules.loss_weight(${inPython(drawn).replace("(", "[").replace(")", "]")}, gamma=${inPython(gamma * span)})`,
+    python: (given, { span, gamma, charge, drawn }) => [
+      `objective = ln.Objective(gamma=${gamma}, terminal=${charge})`,
+      `rates = ln.rules.deadline_rate(objective, [0, 1, 25], ${span})`,
+      `asked = ln.rules.loss_weight(${drawn.replace("(", "[").replace(")", "]")}, gamma=${inPython(given.gamma * given.span)})`,
     ],
-  });
-};
+  };
+});
 
 /**
  * The rates up to the deadline; returns where each of them is as time passes.
@@ -128,5 +118,3 @@ function deadlineWords(setting) {
     `T = ${fixed(span, 2)}, γ = ${fixed(gamma, 2)}, c = ${fixed(charge, 2)}; discounted over the whole: γT = ${fixed(gamma * span, 2)}.`,
   ]];
 }
-
-export default explorable("Deadline", buildDeadline, SHARED);

@@ -1,11 +1,7 @@
 // The view of what a discount does to the exponent.
 
-/** @import { Setting } from "./model.js" */
-
-import { logDial } from "../controls.js";
-import { curvesView } from "../curves.js";
+import { curvesExplorable } from "../curves.js";
 import { compact, fixed } from "../kit.js";
-import { explorable, inPython } from "../life.js";
 import { curves, exponentOf, gainOf, quarterAt } from "./model.js";
 import SHARED from "./constants.json" with { type: "json" };
 
@@ -18,24 +14,20 @@ function ruleWith(/** @type {number} */ exponent) {
   return exponent > -0.25 ? "Between gradient descent and Shampoo's −¼." : "Between Shampoo's −¼ and the ballistic −½.";
 }
 
-/** @type {(given: Setting) => [string, string[]]} */
-function exponentWords(given) {
-  const { gamma, curvature } = given;
-  const [gain, exponent] = [gainOf(given), exponentOf(given)];
-  return [`At the mark the exponent is ${fixed(exponent, 3)}.`, [
-    ruleWith(exponent),
-    `γ = ${fixed(gamma, 2)}, ηkh = ${compact(curvature)}: gain ${compact(gain)}, limits ${compact(1 / gamma)} and ${compact(curvature ** -0.5)}.`,
-    `−¼ stands at ηkh = ¾γ² = ${compact(quarterAt(given))}.`,
-  ]];
-}
-
-export default explorable("DiscountExponent", ...curvesView(SHARED, {
-  dials: (state) => ({ gamma: logDial(state, "gamma", { symbol: "γ", name: "discount rate", marks: SHARED.traits.gamma.range }) }),
+export default curvesExplorable("DiscountExponent", SHARED, {
   curves,
-  words: exponentWords,
-  python: ({ gamma, curvature }) => [
-    `h = ${inPython(curvature)} * np.array([[1 / 1.01], [1.0], [1.01]])`,
-    `gain = np.array([ln.rules.rates(ln.Objective(gamma=${inPython(gamma)}), [one])[0] / one[0] for one in h])`,
+  words(given) {
+    const { gamma, curvature } = given;
+    const [gain, exponent] = [gainOf(given), exponentOf(given)];
+    return [`At the mark the exponent is ${fixed(exponent, 3)}.`, [
+      ruleWith(exponent),
+      `γ = ${fixed(gamma, 2)}, ηkh = ${compact(curvature)}: gain ${compact(gain)}, limits ${compact(1 / gamma)} and ${compact(curvature ** -0.5)}.`,
+      `−¼ stands at ηkh = ¾γ² = ${compact(quarterAt(given))}.`,
+    ]];
+  },
+  python: (_, { gamma, curvature }) => [
+    `h = ${curvature} * np.array([[1 / 1.01], [1.0], [1.01]])`,
+    `gain = np.array([ln.rules.rates(ln.Objective(gamma=${gamma}), [one])[0] / one[0] for one in h])`,
     "gain[1], np.log(gain[2] / gain[0]) / np.log(h[2, 0] / h[0, 0])",
   ],
-}));
+});

@@ -1,29 +1,20 @@
 // The view of where a discount takes the square root away.
 
-/** @import { Setting } from "./model.js" */
-
-import { logDial } from "../controls.js";
-import { curvesView } from "../curves.js";
+import { curvesExplorable } from "../curves.js";
 import { compact, fixed } from "../kit.js";
-import { explorable, inPython } from "../life.js";
+import { inPython } from "../life.js";
 import { curves, planned } from "./model.js";
 import SHARED from "./constants.json" with { type: "json" };
 
-/** @type {(given: Setting) => [string, string[]]} */
-function rootWords({ epsilon, size }) {
-  const step = planned(size, epsilon);
-  const verdict = size > 5 * epsilon ? "Here the root decides." : size < epsilon / 5 ? "Here it is gradient descent." : "Here it changes over.";
-  return [verdict, [
-    `√V = ${compact(size)}, ε = ${fixed(epsilon, 3)}: the plan goes ${fixed(step * size, 3)} of 1/√V.`,
-    `That is ${fixed(2 * epsilon * step, 3)} of gradient descent's step, and ${fixed(step * (size + epsilon), 3)} of Adam's.`,
-  ]];
-}
-
-export default explorable("DiscountedRoot", ...curvesView(SHARED, {
-  dials: (state) => ({
-    epsilon: logDial(state, "epsilon", { symbol: "ε", name: "half the discount rate", marks: SHARED.traits.epsilon.range, digits: 3 }),
-  }),
+export default curvesExplorable("DiscountedRoot", SHARED, {
   curves,
-  words: rootWords,
+  words({ epsilon, size }) {
+    const step = planned(size, epsilon);
+    const verdict = size > 5 * epsilon ? "Here the root decides." : size < epsilon / 5 ? "Here it is gradient descent." : "Here it changes over.";
+    return [verdict, [
+      `√V = ${compact(size)}, ε = ${fixed(epsilon, 3)}: the plan goes ${fixed(step * size, 3)} of 1/√V.`,
+      `That is ${fixed(2 * epsilon * step, 3)} of gradient descent's step, and ${fixed(step * (size + epsilon), 3)} of Adam's.`,
+    ]];
+  },
   python: ({ epsilon, size }) => [`learner = ln.belief.Beliefs(gamma=${inPython(2 * epsilon)})`, `learner.step(1.0, ${inPython(size ** 2)}, dt=1.0)`],
-}));
+});

@@ -1,16 +1,14 @@
 // The view of the double well: landscape, verdict by start, cost by start, and θ₁ against time, on one θ₁ axis.
 
 /** @import { Attributes, Box, Paper, Scale } from "../kit.js" */
-/** @import { Build } from "../life.js" */
 /** @import { Track } from "../runner.js" */
 /** @import { Path, Plan, Policy, Rests } from "../wells.js" */
 
-import { traitDial } from "../controls.js";
+import { declaredDial } from "../controls.js";
 import { arrowhead, clamp, curve, draw, drawDot, drawLine, drawPanel, fixed, ink, isWide, make, nameAcross, plainTicks, resize, samples, scale, stageWidth, ticksAcross, ticksUp, trace, upright } from "../kit.js";
-import { explorable, inPython } from "../life.js";
 import { axisPoint } from "../point.js";
 import { atTime } from "../runner.js";
-import { simpleView } from "../simple.js";
+import { simpleExplorable } from "../simple.js";
 import { lineTable } from "../tables.js";
 import { branch, cheaper, pathFrom, plansFrom } from "../wells.js";
 import SHARED from "./constants.json" with { type: "json" };
@@ -20,29 +18,21 @@ import { gradientFlow, heteroclinic, loss, policy, stationary } from "./model.js
 /** @typedef {{ stay: Plan | null, cross: Plan | null, best: "stay" | "cross", descent: { points: number[][], end: number, action: number } }} Plans */
 /** @typedef {{ left: number, right: number, strips: number, bottom: number, panels: Box[], x: Scale, hill: Scale, cost: Scale, time: Scale }} WellFrame */
 
-const STARTS = SHARED.traits.start.range;
-const RATES = SHARED.traits.gamma.range; // γ = 0 is left out: min L ≠ 0, so every J is infinite there
+const STARTS = SHARED.traits.start.range; // of γ, 0 is left out: min L ≠ 0, so every J is infinite there
 const BEAD = 0.25; // time between two beads
 
 const NOTE =
   "Beads mark every quarter unit of time. The two bars say where each start ends, under the optimal plan and under " +
   "gradient descent (Eq. 4). For γ from γₕₑₜ to 3.90 the cost has a kink at θₛ, where the verdict changes.";
 
-/** @type {Build<Traits>} */
-const buildDoubleWell = (root, state) => {
+export default simpleExplorable("DoubleWell", SHARED, (state) => {
   const rests = stationary();
   const threshold = heteroclinic();
   const table = lineTable(PATHS, ["path to", "J", "ends at"], ({ style }) => style);
-  const discount = { symbol: "γ", name: "discount rate", marks: [0.1, threshold, 2, 5], text: (/** @type {number} */ g) => fixed(g, 3) };
-  const gamma = traitDial(state, "gamma", { ...discount, label: (g) => (g === threshold ? `γₕₑₜ ${fixed(g, 3)}` : String(g)) }, {
-    toPosition: (g) => clamp(Math.log(g / RATES[0]) / Math.log(RATES[1] / RATES[0]), 0, 1),
-    toValue: (u) => RATES[0] * (RATES[1] / RATES[0]) ** u,
-  });
-  return simpleView(root, state, SHARED, {
-    label: "stay in the shallow well or cross into the deep one",
-    hint: "Drag the ball along the landscape, then raise γ slowly past γₕₑₜ and watch the verdict flip.",
-    dials: { gamma },
-    legend: [table.legend],
+  const label = (/** @type {number} */ g) => (g === threshold ? `γₕₑₜ ${fixed(g, 3)}` : String(g));
+  return {
+    dials: { gamma: declaredDial(state, SHARED.traits, "gamma", { marks: [0.1, threshold, 2, 5], label }) },
+    table,
     numbers: [table.node, make("p", { class: "ln-note" }, NOTE)],
     grips(stage) {
       const [low, high] = STARTS;
@@ -66,13 +56,13 @@ const buildDoubleWell = (root, state) => {
       return [...wellVerdict(families, plans, start, threshold), wellRollers(frame, plans)];
     },
     run: { seconds: SHARED.until, inside: (frame) => frame.panels[0] },
-    python: ({ start, gamma: rate }) => [
+    python: (_, { start, gamma: rate }) => [
       "well = ln.losses.Section(ln.losses.DoubleWell(), axis=0)",
-      `path = ln.solve(ln.Objective(gamma=${inPython(rate)}), well, [${inPython(start)}])`,
+      `path = ln.solve(ln.Objective(gamma=${rate}), well, [${start}])`,
       "path.action, path.asymptote",
     ],
-  });
-};
+  };
+});
 
 /**
  * Both candidates and gradient flow from one start; `best` names the cheaper candidate.
@@ -300,5 +290,3 @@ function wellVerdict({ gamma, indifference, rests }, { stay, cross, best }, star
   }
   return [verdict, [`From θ₁ = ${fixed(start, 2)} with γ = ${fixed(gamma, 3)}:`, against, tail]];
 }
-
-export default explorable("DoubleWell", buildDoubleWell, SHARED);

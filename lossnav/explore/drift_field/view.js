@@ -1,16 +1,15 @@
 // The view of a drift field: the plane with the field, the loss, the optimal path and where it ends.
 
-/** @import { Build } from "../life.js" */
 /** @import { SquareFrame } from "../plane.js" */
 /** @import { Track } from "../runner.js" */
 /** @import { DriftLaw, Setting } from "./model.js" */
 
-import { discountDial, rootDial, traitDial } from "../controls.js";
+import { traitDial } from "../controls.js";
 import { arrowhead, compact, couple, curve, draw, drawDot, drawLine, fixed, ink, lastOf, panelWindow, pixels } from "../kit.js";
-import { explorable, inPython } from "../life.js";
+import { inPython } from "../life.js";
 import { squareFrame } from "../plane.js";
 import { planePoint } from "../point.js";
-import { simpleView } from "../simple.js";
+import { simpleExplorable } from "../simple.js";
 import { lineSample, sampleTable } from "../tables.js";
 import SHARED from "./constants.json" with { type: "json" };
 import { driftLaw, driftTimes } from "./model.js";
@@ -20,26 +19,20 @@ const ALONE = { stroke: ink("neutral"), "stroke-width": 2, "stroke-dasharray": "
 /** @type {(u: number[], v: number[]) => number} */
 const distance = ([a, b], [c, d]) => Math.hypot(a - c, b - d);
 
-/** @type {Build<Setting>} */
-const buildDriftField = (root, state) => {
+export default simpleExplorable("DriftField", SHARED, (state) => {
   const { traits, hold, edge } = SHARED;
   const fastest = lastOf(traits.rate.range);
   const turning = { symbol: "q", name: "rotation rate of the drift", marks: traits.rate.range };
   const table = placeTable();
-  return simpleView(root, state, SHARED, {
-    label: "the optimal path under a drift",
-    hint: "Set j = 0 and turn q up; then raise γ and watch the end leave the effective minimum. Drag the start, or the minimum.",
+  return {
     dials: {
       rate: traitDial(state, "rate", { ...turning, label: (v) => fixed(v, v % 1 ? 1 : 0) }, {
         // finer towards 0, the middle of its range
         toPosition: (q) => (1 + Math.sign(q) * Math.sqrt(Math.abs(q) / fastest)) / 2,
         toValue: (u) => fastest * (2 * u - 1) * Math.abs(2 * u - 1),
       }),
-      decay: rootDial(state, "decay", { symbol: "j", name: "decay rate of the drift", marks: traits.decay.range }),
-      gamma: discountDial(state, traits.gamma.range),
     },
-    legend: [table.legend],
-    numbers: [table.node],
+    table,
     grips(stage) {
       const putStart = planePoint(stage, state, "start", { label: "start θ(0)", color: ink("ink"), hold });
       const putMinimum = planePoint(stage, state, "minimum", { label: "minimum θ* of the loss", color: ink("neutral"), hold });
@@ -54,15 +47,15 @@ const buildDriftField = (root, state) => {
       return [...fieldWords(given, law), sailors(frame, given, law)];
     },
     run: { seconds: 8, inside: (frame) => frame },
-    python: ({ start, minimum, rate, decay, gamma }) => [
-      `q, j = ${inPython(rate)}, ${inPython(decay)}`,
+    python: (_, { start, minimum, rate, decay, gamma }) => [
+      `q, j = ${rate}, ${decay}`,
       "drift = ln.drifts.Linear([[-j, -q], [q, -j]])",
-      `bowl = ln.losses.Quadratic(${inPython(SHARED.stiffness)} * np.eye(2), minimum=${inPython(minimum)})`,
-      `path = ln.solve(ln.Objective(gamma=${inPython(gamma)}, drift=drift), bowl, ${inPython(start)})`,
+      `bowl = ln.losses.Quadratic(${inPython(SHARED.stiffness)} * np.eye(2), minimum=${minimum})`,
+      `path = ln.solve(ln.Objective(gamma=${gamma}, drift=drift), bowl, ${start})`,
       "path.asymptote",
     ],
-  });
-};
+  };
+});
 
 /**
  * Loss, field, the drift alone, the optimal path and the three places.
@@ -150,5 +143,3 @@ function placeTable() {
     alone: { name: "drift alone", sample: lineSample(ALONE) },
   });
 }
-
-export default explorable("DriftField", buildDriftField, SHARED);

@@ -1,34 +1,23 @@
 // The view of how long a step may be.
 
-/** @import { Setting } from "./model.js" */
-
-import { discountDial, rootDial } from "../controls.js";
-import { curvesView } from "../curves.js";
+import { curvesExplorable } from "../curves.js";
 import { compact, fixed } from "../kit.js";
-import { explorable, inPython } from "../life.js";
 import { curves, eulerStep, exactStep, forecastRate } from "./model.js";
 import SHARED from "./constants.json" with { type: "json" };
 
-/** @type {(given: Setting) => [string, string[]]} */
-function lengthWords(given) {
-  const [euler, exact] = [eulerStep(given), exactStep(given)];
-  const verdict = euler > 2 ? "First-order steps grow, one after another." : euler > 1 ? "The first-order step goes past the minimum." : exact > 0.95 * euler ? "Short enough: both are the same to 5 %." : "The first-order step is too long.";
-  return [verdict, [
-    `Δt = ${compact(given.dt)}, γ = ${fixed(given.gamma, 2)}, α = ${fixed(given.fading, 2)}: rΔt = ${compact(given.dt / forecastRate(given.gamma))}.`,
-    `Of Newton's step: exact ${compact(exact)}, first order ${compact(euler)}.`,
-  ]];
-}
-
-export default explorable("ExactStep", ...curvesView(SHARED, {
-  dials: (state) => ({
-    gamma: discountDial(state, SHARED.traits.gamma.range),
-    fading: rootDial(state, "fading", { symbol: "α", name: "fading of the gradient", marks: SHARED.traits.fading.range }),
-  }),
+export default curvesExplorable("ExactStep", SHARED, {
   curves,
-  words: lengthWords,
-  python: ({ gamma, fading, dt }) => [
-    `options = {"belief": ln.assume.Filter(0.0, fading=${inPython(fading)}), "curvature": ln.assume.Known([[1.0]])}`,
-    `rule = ln.derive(ln.Objective(gamma=${inPython(gamma)}), dt=${inPython(dt)}, exact=True, **options)`,
+  words(given) {
+    const [euler, exact] = [eulerStep(given), exactStep(given)];
+    const verdict = euler > 2 ? "First-order steps grow, one after another." : euler > 1 ? "The first-order step goes past the minimum." : exact > 0.95 * euler ? "Short enough: both are the same to 5 %." : "The first-order step is too long.";
+    return [verdict, [
+      `Δt = ${compact(given.dt)}, γ = ${fixed(given.gamma, 2)}, α = ${fixed(given.fading, 2)}: rΔt = ${compact(given.dt / forecastRate(given.gamma))}.`,
+      `Of Newton's step: exact ${compact(exact)}, first order ${compact(euler)}.`,
+    ]];
+  },
+  python: (_, { gamma, fading, dt }) => [
+    `options = {"belief": ln.assume.Filter(0.0, fading=${fading}), "curvature": ln.assume.Known([[1.0]])}`,
+    `rule = ln.derive(ln.Objective(gamma=${gamma}), dt=${dt}, exact=True, **options)`,
     "rule([1.0], rule.init([0.0]), [0.0])[0]",
   ],
-}));
+});

@@ -1,33 +1,22 @@
 // The view of Adam's ε as a gradient that is believed to fade.
 
-/** @import { Setting } from "./model.js" */
-
-import { logDial, rootDial } from "../controls.js";
-import { curvesView } from "../curves.js";
+import { curvesExplorable } from "../curves.js";
 import { fixed } from "../kit.js";
-import { explorable, inPython } from "../life.js";
 import { curves, summed } from "./model.js";
 import SHARED from "./constants.json" with { type: "json" };
 
-/** @type {(given: Setting) => [string, string[]]} */
-function fadingWords({ epsilon, size, time }) {
-  const whole = size / (size + epsilon);
-  return [epsilon > 0 ? `Adam's ε takes ${fixed(100 * (1 - whole), 1)} % of the step.` : "A gradient that lasts: the root alone.", [
-    `√V = ${fixed(size, 2)}, ε = ${fixed(epsilon, 2)}: the step is ${fixed(whole, 3)} of 1/√V.`,
-    `Of that, ${fixed(summed(size, epsilon, time), 3)} is for the time up to τ = ${fixed(time, 2)}.`,
-  ]];
-}
-
-export default explorable("FadingBelief", ...curvesView(SHARED, {
-  dials: (state) => ({
-    epsilon: rootDial(state, "epsilon", { symbol: "ε", name: "fading of the gradient", marks: SHARED.traits.epsilon.range }),
-    size: logDial(state, "size", { symbol: "√V", name: "size of gradients", marks: SHARED.traits.size.range }),
-  }),
+export default curvesExplorable("FadingBelief", SHARED, {
   curves,
-  words: fadingWords,
-  python: ({ epsilon, size }) => [
-    `options = {"belief": ln.assume.Filter(0.0, fading=${inPython(epsilon)}), "curvature": ln.assume.Known([[${inPython(size)} ** 2]])}`,
+  words({ epsilon, size, time }) {
+    const whole = size / (size + epsilon);
+    return [epsilon > 0 ? `Adam's ε takes ${fixed(100 * (1 - whole), 1)} % of the step.` : "A gradient that lasts: the root alone.", [
+      `√V = ${fixed(size, 2)}, ε = ${fixed(epsilon, 2)}: the step is ${fixed(whole, 3)} of 1/√V.`,
+      `Of that, ${fixed(summed(size, epsilon, time), 3)} is for the time up to τ = ${fixed(time, 2)}.`,
+    ]];
+  },
+  python: (_, { epsilon, size }) => [
+    `options = {"belief": ln.assume.Filter(0.0, fading=${epsilon}), "curvature": ln.assume.Known([[${size} ** 2]])}`,
     "rule = ln.derive(ln.Objective(gamma=0.0), dt=1.0, **options)",
     "rule([1.0], rule.init([0.0]), [0.0])[0]  # −1/(√V + ε)",
   ],
-}));
+});

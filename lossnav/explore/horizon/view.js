@@ -2,19 +2,18 @@
 
 /** @import { Paper } from "../kit.js" */
 /** @import { Label } from "../labels.js" */
-/** @import { Build } from "../life.js" */
 /** @import { SquareFrame } from "../plane.js" */
 /** @import { LimitName, RegimeFrame } from "./regimes.js" */
 
-import { discountDial, handle, traitDial } from "../controls.js";
+import { handle, traitDial } from "../controls.js";
 import { clamp, compact, couple, curve, drawDot, drawLine, entries, fixed, ink, mapped, pixels, resize, scale } from "../kit.js";
 import { around, dense, edges, placeLabels } from "../labels.js";
-import { explorable, inPython } from "../life.js";
+import { inPython } from "../life.js";
 import { bowlContours, drawArrow, squareFrame } from "../plane.js";
 import { planePoint } from "../point.js";
 import { restRate } from "../rates.js";
 import { traitPlayer } from "../runner.js";
-import { simpleView } from "../simple.js";
+import { simpleExplorable } from "../simple.js";
 import { lineTable } from "../tables.js";
 import SHARED from "./constants.json" with { type: "json" };
 import { BOWL, TOLERANCE, ballisticStep, descentStep, error, groups, newtonStep, optimalStep } from "./model.js";
@@ -48,12 +47,11 @@ function percent(e) {
   return e > 9.995 ? "> 10×" : `${fixed(100 * e, e < 0.1 ? 1 : 0)}%`;
 }
 
-/** @type {Build<Traits>} */
-const buildHorizon = (root, state) => {
+export default simpleExplorable("Horizon", SHARED, (state, root) => {
   const step = () => state.get("dt") ?? Infinity; // JSON has no ∞: the trait travels as null
   const setStep = (/** @type {number} */ dt) => {
     play.pause();
-    state.set("dt", dt === Infinity ? null : dt);
+    state.set("dt", /** @type {number} */ (dt === Infinity ? null : dt));
   };
   const along = (/** @type {number | null} */ dt) => fromTime(dt ?? Infinity);
   const value = (/** @type {number} */ u) => (u >= FOREVER ? null : toTime(u));
@@ -64,13 +62,8 @@ const buildHorizon = (root, state) => {
   const time = traitDial({ ...state, set: (_, dt) => setStep(dt) }, "dt", { ...look, label }, { toPosition: fromTime, toValue: toTime });
   /** @type {StepFrame} */
   let frame;
-  return simpleView(root, state, SHARED, {
-    label: "one optimal step and its three limits",
-    hint: "Send Δt to ∞; then shrink it and compare γ = 0 with γ = 10. Drag the start, or the step.",
-    dials: {
-      dt: { node: time.node, show: (dt) => time.show(dt ?? Infinity) },
-      gamma: discountDial(state, SHARED.traits.gamma.range),
-    },
+  return {
+    dials: { dt: { node: time.node, show: (dt) => time.show(dt ?? Infinity) } },
     control: [play.node],
     numbers: [table.node],
     two: "details",
@@ -105,14 +98,14 @@ const buildHorizon = (root, state) => {
       return stepWords(result);
     },
     leave: play.leave,
-    python({ start, gamma, dt }) {
+    python({ start }, { gamma, dt }) {
       const hessian = `np.diag([${BOWL.map(inPython).join(", ")}])`;
       const place = `np.array([${start.map(inPython).join(", ")}])`;
-      const objective = `ln.Objective(gamma=${inPython(gamma)})`;
-      return [`hessian, start = ${hessian}, ${place}`, `ln.update(${objective}, hessian @ start, hessian, dt=${inPython(dt)})`];
+      const objective = `ln.Objective(gamma=${gamma})`;
+      return [`hessian, start = ${hessian}, ${place}`, `ln.update(${objective}, hessian @ start, hessian, dt=${dt})`];
     },
-  });
-};
+  };
+});
 
 /**
  * The optimal step and its limits from `start`, with their errors and the nearest one.
@@ -235,5 +228,3 @@ function stepWords({ start, gamma, dt, optimal, errors, nearest }) {
   const from = `From ${couple(start, short)} with γ = ${fixed(gamma, 2)}, Δt = ${compact(dt)}, the optimal step is ${couple(optimal, short)}: ${name} is off by ${percent(e)}.`;
   return [verdict, rests ? directions : [from, ...directions]];
 }
-
-export default explorable("Horizon", buildHorizon, SHARED);

@@ -1,18 +1,17 @@
 // The view of a metric: a bowl, the ellipse of equally dear velocities, the optimal path, and the steps that it turns.
 
 /** @import { Label } from "../labels.js" */
-/** @import { Build } from "../life.js" */
 /** @import { SquareFrame } from "../plane.js" */
 /** @import { MetricLaw, Setting } from "./model.js" */
 
-import { angleDial, discountDial, handle, logDial } from "../controls.js";
+import { handle } from "../controls.js";
 import { clamp, compact, couple, curve, degrees, draw, drawLine, entries, fixed, ink, lastOf, panelWindow, pixels } from "../kit.js";
 import { around, dense, edges, placeLabels } from "../labels.js";
-import { explorable, inPython } from "../life.js";
+import { inPython } from "../life.js";
 import { angleBetween, radians } from "../pairs.js";
 import { bowlContours, drawArrow, squareFrame } from "../plane.js";
 import { planePoint } from "../point.js";
-import { simpleView } from "../simple.js";
+import { simpleExplorable } from "../simple.js";
 import { lineTable } from "../tables.js";
 import SHARED from "./constants.json" with { type: "json" };
 import { VALLEY, ellipseThrough, metricLaw, restTimes } from "./model.js";
@@ -21,24 +20,15 @@ const { edge: EDGE, size: SIZE, steps: STEPS } = SHARED; // the drawn ellipse is
 const WIDEST = lastOf(SHARED.traits.ratio.range);
 const AGREE = 1; // degrees
 
-/** @type {Build<Setting>} */
-const buildMetricEllipse = (root, state) => {
+export default simpleExplorable("MetricEllipse", SHARED, (state) => {
   const lines = { optimal: SHARED.optimal, ...STEPS };
   const table = lineTable(lines, ["direction", "from Newton's"], ({ dash }, key) => ({ stroke: ink(key), "stroke-dasharray": dash }));
   const turn = (/** @type {number} */ by) => state.set("angle", ((state.get("angle") + by + 270) % 180) - 90);
   const stretch = (/** @type {number} */ by) => state.set("ratio", clamp(state.get("ratio") * by, 1, WIDEST));
   /** @type {SquareFrame} */
   let frame;
-  return simpleView(root, state, SHARED, {
-    label: "how a metric turns the step",
-    hint: "Turn the ellipse: at which angle do all but gradient descent agree? Drag its end, or the start; then send γ to 0.",
-    dials: {
-      angle: angleDial(state, "angle", { symbol: "α", name: "angle of the cheap direction", marks: SHARED.traits.angle.range }, 360),
-      ratio: logDial(state, "ratio", { symbol: "ρ", name: "axis ratio of the ellipse", marks: SHARED.traits.ratio.range }),
-      gamma: discountDial(state, SHARED.traits.gamma.range),
-    },
-    legend: [table.legend],
-    numbers: [table.node],
+  return {
+    table,
     grips(stage) {
       const putStart = planePoint(stage, state, "start", { label: "start θ(0)", color: ink("ink"), hold: SHARED.hold });
       const tip = handle(stage, {
@@ -76,16 +66,16 @@ const buildMetricEllipse = (root, state) => {
       return [...valleyWords(given, law), [{ at: (share) => pixels(frame)(law.place(share * end)), color: ink("optimal") }]];
     },
     run: { seconds: 6, inside: (f) => f },
-    python: ({ start, angle, ratio, gamma }) => [
-      `turn, ratio = np.deg2rad(${inPython(angle)}), ${inPython(ratio)}`,
+    python: (_, { start, angle, ratio, gamma }) => [
+      `turn, ratio = np.deg2rad(${angle}), ${ratio}`,
       "axes = np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]])",
       "metric = axes @ np.diag([1 / ratio, ratio]) @ axes.T",
       `valley = ln.losses.Quadratic(np.diag([${VALLEY.map(inPython).join(", ")}]), minimum=[0, 0])`,
-      `path = ln.solve(ln.Objective(gamma=${inPython(gamma)}, metric=metric), valley, ${inPython(start)})`,
+      `path = ln.solve(ln.Objective(gamma=${gamma}, metric=metric), valley, ${start})`,
       "path.action, path.velocity(0.0)",
     ],
-  });
-};
+  };
+});
 
 /**
  * The end of the ellipse's long axis that lies farther inside the frame.
@@ -149,5 +139,3 @@ function valleyWords({ start, gamma }, law) {
     `G and H ${law.commute ? "commute" : "do not commute"}; J = ${compact(law.action)}.`,
   ]];
 }
-
-export default explorable("MetricEllipse", buildMetricEllipse, SHARED);

@@ -1,30 +1,20 @@
 // The view of the window in which momentum treats all curvatures alike.
 
-/** @import { Setting } from "./model.js" */
-
-import { curvesView } from "../curves.js";
+import { curvesExplorable } from "../curves.js";
 import { fixed } from "../kit.js";
-import { momentumDial } from "../knobs.js";
-import { explorable, inPython } from "../life.js";
 import { curves, keptAt } from "./model.js";
 import SHARED from "./constants.json" with { type: "json" };
 
-/** @type {(given: Setting) => [string, string[]]} */
-function windowWords({ beta, bend }) {
-  const [from, to] = [(1 - Math.sqrt(beta)) ** 2, (1 + Math.sqrt(beta)) ** 2];
-  const inside = bend > from && bend < to;
-  const { descent, nesterov, heavy } = keptAt(bend, beta);
-  return [inside ? "In the window: the mode swings." : bend >= to ? "Beyond the window." : "Too flat for the window.", [
-    `The window: from ${fixed(from, 3)} to ${fixed(to, 3)}; in it the heavy ball keeps √β = ${fixed(Math.sqrt(beta), 3)}.`,
-    `At αh = ${fixed(bend, 2)}: heavy ball ${fixed(heavy, 3)}, Nesterov ${fixed(nesterov, 3)}, gradient descent ${fixed(descent, 3)}.`,
-  ]];
-}
-
-export default explorable("MomentumWindow", ...curvesView(SHARED, {
-  dials: (state) => ({
-    beta: momentumDial(state, SHARED.traits.beta.range),
-  }),
+export default curvesExplorable("MomentumWindow", SHARED, {
   curves,
-  words: windowWords,
-  python: ({ beta, bend }) => [`ball = ln.acceleration.Method(1.0, ${inPython(beta)})`, `ball.kept([${inPython(bend)}])`],
-}));
+  words({ beta, bend }) {
+    const [from, to] = [(1 - Math.sqrt(beta)) ** 2, (1 + Math.sqrt(beta)) ** 2];
+    const inside = bend > from && bend < to;
+    const { descent, nesterov, heavy } = keptAt(bend, beta);
+    return [inside ? "In the window: the mode swings." : bend >= to ? "Beyond the window." : "Too flat for the window.", [
+      `The window: from ${fixed(from, 3)} to ${fixed(to, 3)}; in it the heavy ball keeps √β = ${fixed(Math.sqrt(beta), 3)}.`,
+      `At αh = ${fixed(bend, 2)}: heavy ball ${fixed(heavy, 3)}, Nesterov ${fixed(nesterov, 3)}, gradient descent ${fixed(descent, 3)}.`,
+    ]];
+  },
+  python: (_, { beta, bend }) => [`ball = ln.acceleration.Method(1.0, ${beta})`, `ball.kept([${bend}])`],
+});

@@ -2,17 +2,14 @@
 
 /** @import { ChartFrame } from "../chart.js" */
 /** @import { Scale } from "../kit.js" */
-/** @import { Build } from "../life.js" */
 /** @import { Run, Setting } from "./model.js" */
 
 import { chartFrame, valueAxis } from "../chart.js";
-import { logDial } from "../controls.js";
 import { clamp, compact, curve, draw, drawLine, fixed, ink, panelWindow, plainTicks, samples, upright } from "../kit.js";
-import { countHandle, countPlayer, momentumDial } from "../knobs.js";
-import { explorable, inPython } from "../life.js";
+import { countHandle, countPlayer } from "../knobs.js";
 import { logAxis, logUp } from "../logs.js";
 import { exponentAt } from "../modes.js";
-import { simpleView } from "../simple.js";
+import { simpleExplorable } from "../simple.js";
 import { inked, lineTable } from "../tables.js";
 import SHARED from "./constants.json" with { type: "json" };
 import { forecast, longest, meanFar, measuredExponents, nearestLag, nearestRun, temperature } from "./model.js";
@@ -21,18 +18,10 @@ import { forecast, longest, meanFar, measuredExponents, nearestLag, nearestRun, 
 /** @typedef {ChartFrame<"far" | "slope">} MotionFrame */
 /** @typedef {{ f: MotionFrame, x: Scale, up: Scale, slope: Scale }} Scene */
 
-/** @type {Build<Traits>} */
-const buildMovingNetwork = (root, state) => {
+export default simpleExplorable("MovingNetwork", SHARED, (state, root) => {
   const table = lineTable(SHARED.lines, [], (line, key) => ({ ...inked(line), "stroke-width": key === "seeds" ? 6 : 2.4, "stroke-linecap": key === "seeds" ? "round" : "butt" }));
   const steps = countPlayer(root, state, [2, longest]);
-  return simpleView(root, state, SHARED, {
-    label: "how far a trained network gets in n steps, predicted and recorded",
-    hint: "Drag n along the line and read the exponent there. Then heat the network, with any of the three: where does the line leave the dots?",
-    dials: {
-      eta: logDial(state, "eta", { symbol: "η", name: "learning rate", marks: SHARED.traits.eta.range, digits: 4 }),
-      batch: logDial(state, "batch", { symbol: "S", name: "batch size", marks: SHARED.traits.batch.range, digits: 0, whole: true }),
-      beta: momentumDial(state, SHARED.traits.beta.range),
-    },
+  return {
     legend: [table.legend],
     control: [steps.node],
     grips(stage) {
@@ -57,13 +46,13 @@ const buildMovingNetwork = (root, state) => {
       drawMotion(at, scene, far, near, n);
       return motionWords(setting, n, far, near);
     },
-    python({ eta, batch, beta, n }) {
-      const known = `eta=${inPython(eta)}, batch=${inPython(batch)}, beta=${inPython(beta)}`;
+    python(_, { eta, batch, beta, n }) {
+      const known = `eta=${eta}, batch=${batch}, beta=${beta}`;
       return [`nodes, weights = explore.MovingNetwork.spectrum()`, `ln.sgd.displacement(nodes, ${n}, ${known}, gradient_variance=weights, form="discrete")`];
     },
     leave: steps.leave,
-  });
-};
+  };
+});
 
 /**
  * Lines and dots.
@@ -103,5 +92,3 @@ function motionWords(setting, n, far, { run, same }) {
     same ? `Dots: recorded at ${spelled}.` : `Hollow dots: the nearest, at ${spelled}.`,
   ]];
 }
-
-export default explorable("MovingNetwork", buildMovingNetwork, SHARED);

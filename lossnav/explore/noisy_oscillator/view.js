@@ -1,18 +1,15 @@
 // The view of one noisy mode: its phase plane, with a start to drag, and what three sliders make of it.
 
-/** @import { Build } from "../life.js" */
 /** @import { SquareFrame } from "../plane.js" */
 /** @import { Track } from "../runner.js" */
 /** @import { Setting } from "./model.js" */
 
-import { logDial } from "../controls.js";
+import { declaredDial } from "../controls.js";
 import { compact, couple, curve, draw, drawDot, drawLine, fixed, ink, panelWindow, pixels, samples } from "../kit.js";
-import { momentumDial } from "../knobs.js";
-import { explorable, inPython } from "../life.js";
 import { squareFrame } from "../plane.js";
 import { planePoint } from "../point.js";
 import { between } from "../runner.js";
-import { simpleView } from "../simple.js";
+import { simpleExplorable } from "../simple.js";
 import { inked, lineTable } from "../tables.js";
 import SHARED from "./constants.json" with { type: "json" };
 import { laws, matched, oscillator, rates, settles, steps } from "./model.js";
@@ -21,18 +18,11 @@ import { laws, matched, oscillator, rates, settles, steps } from "./model.js";
 
 const NAMES = { over: "overdamped", critical: "critical", under: "underdamped" };
 
-/** @type {Build<Traits>} */
-const buildNoisyOscillator = (root, state) => {
+export default simpleExplorable("NoisyOscillator", SHARED, (state) => {
   const spell = (/** @type {number} */ v) => fixed(v, v < 0.01 ? 4 : v < 0.1 ? 3 : 2);
   const table = lineTable(SHARED.lines, [], (line, key) => ({ ...inked(line), "stroke-width": key === "path" ? 1.2 : 2.6 }));
-  return simpleView(root, state, SHARED, {
-    label: "one mode of SGD with noise, in phase space",
-    hint: "Take β to 0 and η to 1, and raise ρ: it creeps, it swings, it diverges. Raise β: the cloud grows. Drag the start.",
-    dials: {
-      eta: logDial(state, "eta", { symbol: "η", name: "learning rate", marks: SHARED.traits.eta.range, text: spell }),
-      beta: momentumDial(state, SHARED.traits.beta.range),
-      rho: logDial(state, "rho", { symbol: "ρ", name: "curvature", marks: SHARED.traits.rho.range }),
-    },
+  return {
+    dials: { eta: declaredDial(state, SHARED.traits, "eta", { text: spell }) },
     legend: [table.legend],
     grips: (stage) => planePoint(stage, state, "start", { label: "start", color: ink("ink"), hold: SHARED.hold, kind: "point of the phase plane", axes: ["θ", "v/ω"] }),
     lay: (paper) => squareFrame(paper, { edge: SHARED.edge, ticks: [-2, -1, 0, 1, 2], names: ["position θ − μ", "velocity v, in units of ω"] }),
@@ -40,14 +30,13 @@ const buildNoisyOscillator = (root, state) => {
       return [...words(setting, start), drawAll(at, f, setting, start)];
     },
     run: { seconds: 12, inside: (f) => f },
-    python({ start: _, ...setting }) {
-      const known = `eta=${inPython(setting.eta)}, beta=${inPython(setting.beta)}`;
-      const lines = [`mode = ln.sgd.Mode(${inPython(setting.rho)}, ${known})`];
-      if (settles(setting)) lines.push(`law = ln.sgd.stationary(${inPython(setting.rho)}, ${known}, batch=1, noise=${SHARED.noise}, form="discrete")`);
-      return lines;
+    python(given, { eta, beta, rho }) {
+      const mode = `${rho}, eta=${eta}, beta=${beta}`;
+      const law = `law = ln.sgd.stationary(${mode}, batch=1, noise=${SHARED.noise}, form="discrete")`;
+      return [`mode = ln.sgd.Mode(${mode})`, ...(settles(given) ? [law] : [])];
     },
-  });
-};
+  };
+});
 
 /**
  * All of it; returns where steps and oscillator are as time passes.
@@ -113,5 +102,3 @@ function words(setting, start) {
   const [one, two] = [Math.sqrt(exact.theta), Math.sqrt(smooth.theta)].map(compact);
   return [`The oscillator is ${NAMES[regime]}${swing}.`, [known, `In the end θ has the standard deviation ${one}; continuous theory says ${two}.`, from]];
 }
-
-export default explorable("NoisyOscillator", buildNoisyOscillator, SHARED);

@@ -1,15 +1,13 @@
 // The view of ways between normal distributions: the half-plane with an end to drag, and the distributions on the way.
 
 /** @import { Scale } from "../kit.js" */
-/** @import { Build } from "../life.js" */
-/** @import { Setting, Way } from "./model.js" */
+/** @import { Way } from "./model.js" */
 
 import { chartFrame, timeAxis, valueAxis } from "../chart.js";
-import { handle, linearDial } from "../controls.js";
+import { handle } from "../controls.js";
 import { clamp, curve, draw, drawDot, drawLine, entries, fixed, ink, lastOf, mapped, panelWindow, plainTicks, samples } from "../kit.js";
-import { explorable, inPython } from "../life.js";
 import { traitPlayer } from "../runner.js";
-import { simpleView } from "../simple.js";
+import { simpleExplorable } from "../simple.js";
 import { inked, lineTable } from "../tables.js";
 import SHARED from "./constants.json" with { type: "json" };
 import { wayLength, ways } from "./model.js";
@@ -17,20 +15,15 @@ import { wayLength, ways } from "./model.js";
 const [WEST, EAST] = SHARED.traits.mu.range;
 const [NARROW_END, BROAD_END] = [SHARED.traits.sigma.range[0], lastOf(SHARED.traits.sigma.range)];
 
-/** @type {Build<Setting>} */
-const buildNormalArcs = (root, state) => {
+export default simpleExplorable("NormalArcs", SHARED, (state, root) => {
   const table = lineTable(SHARED.lines, ["way", "Fisher length"], inked);
   const put = (/** @type {number} */ mu, /** @type {number} */ sigma) => [state.set("mu", clamp(mu, WEST, EAST)), state.set("sigma", clamp(sigma, NARROW_END, BROAD_END))];
   const [low, high] = [SHARED.traits.share.range[0], lastOf(SHARED.traits.share.range)];
   const same = (/** @type {number} */ s) => s;
   const time = traitPlayer(root, state, "share", { ends: [low, high], along: same, value: same, seconds: 6 });
-  return simpleView(root, state, SHARED, {
-    label: "the shortest way between two normal distributions, and two straight ones",
-    hint: "Drag the end, then go along the way. Between two narrow distributions the shortest way leads through broad ones.",
-    dials: { share: linearDial(state, "share", { symbol: "s", name: "share of the way", marks: SHARED.traits.share.range }, 200) },
-    legend: [table.legend],
+  return {
+    table,
     control: [time.node],
-    numbers: [table.node],
     lay(paper) {
       const { ground } = paper;
       const f = chartFrame(paper, { plane: ["spread σ", 230, 200], bells: ["density on the way", 110, 100] }, 66);
@@ -81,9 +74,7 @@ const buildNormalArcs = (root, state) => {
         "Which line is straight depends on the names; which way is shortest does not.",
       ]];
     },
-    python: ({ mu, sigma, share }) => ["from lossnav.problem.metrics.geodesics import geodesic", `mean, variance = geodesic(${inPython(share)}, ${SHARED.from[0]}, ${SHARED.from[1]}**2, ${inPython(mu)}, ${inPython(sigma)}**2)`],
+    python: (_, { mu, sigma, share }) => ["from lossnav.problem.metrics.geodesics import geodesic", `mean, variance = geodesic(${share}, ${SHARED.from[0]}, ${SHARED.from[1]}**2, ${mu}, ${sigma}**2)`],
     leave: time.leave,
-  });
-};
-
-export default explorable("NormalArcs", buildNormalArcs, SHARED);
+  };
+});

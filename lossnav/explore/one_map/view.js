@@ -1,66 +1,54 @@
 // The view of a learner that pays for acceleration: its path beside the heavy ball's, and its rates as complex numbers.
 
 /** @import { ChartFrame } from "../chart.js" */
-/** @import { Build } from "../life.js" */
 /** @import { Setting } from "./model.js" */
 
 import { chartFrame, nameTicks, valueAxis } from "../chart.js";
-import { discountDial, linearDial } from "../controls.js";
 import { curve, drawDot, drawLine, entries, fixed, ink, panelWindow, pixels, plainTicks, scale } from "../kit.js";
-import { explorable, inPython } from "../life.js";
 import { bowlContours, squareFrame } from "../plane.js";
 import { planePoint } from "../point.js";
 import { evenly } from "../runner.js";
-import { simpleView } from "../simple.js";
+import { simpleExplorable } from "../simple.js";
 import { inked, lineTable } from "../tables.js";
 import SHARED from "./constants.json" with { type: "json" };
 import { ball, excess, optimal, overshoot, paths, spectrum } from "./model.js";
 
 /** @typedef {keyof typeof SHARED.lines} Line */
 
-/** @type {Build<Setting>} */
-const buildOneMap = (root, state) => {
-  const { traits, edge, hold, widest } = SHARED;
-  const table = lineTable(SHARED.lines, [], inked);
-  return simpleView(root, state, SHARED, {
-    label: "the best path where acceleration is charged",
-    hint: "Lower γ from 16 to 0: the best path swings less and less. Whether it swings at all, γ does not decide: raise c for that.",
-    dials: {
-      gamma: discountDial(state, traits.gamma.range),
-      speed: linearDial(state, "speed", { symbol: "c", name: "price of speed", marks: traits.speed.range }, 300),
-    },
-    legend: [table.legend],
-    two: "below",
-    grips: (stage) => planePoint(stage, state, "start", { label: "start θ(0), at rest", color: ink("ink"), hold }),
-    lay(plane, chart) {
-      const square = squareFrame(plane, { edge, ticks: [-2, -1, 0, 1, 2], names: ["θ₁ (h = 0.1)", "θ₂ (h = 1)"], aside: 348 });
-      bowlContours(plane.ground, square, SHARED.curvatures.map((h) => 4 * h));
-      const tall = ((square.w - 50) * widest[1]) / widest[0];
-      const rates = chartFrame(chart, { rates: ["swing: imaginary part of the rates", tall, tall] });
-      const x = scale([0, widest[0]], [rates.left, rates.right]);
-      nameTicks(chart.ground, rates, x, plainTicks([0, 0.5, 1, 1.5], 1), "pace: real part");
-      return { ...square, rates, scales: { x, y: valueAxis(chart.ground, rates.rows.rates, [0, widest[1]], plainTicks([0, 0.5], 1)) } };
-    },
-    show(at, f, given, over) {
-      const [found, pixel] = [paths(given), pixels(f)];
-      const inner = panelWindow(at, f);
-      for (const [name, path] of entries(found).reverse()) {
-        drawLine(inner, path.map(pixel), { ...inked(SHARED.lines[/** @type {Line} */ (name)]), ...curve(name, f.x, f.y) });
-      }
-      drawRates(over, f.rates, f.scales, given);
-      const timed = entries(found).filter(([name]) => name !== "ball");
-      const tracks = timed.map(([name, path]) => evenly(path.map(pixel), ink(SHARED.lines[/** @type {Line} */ (name)].tint)));
-      return [...words(given, "average" in found), tracks];
-    },
-    run: { seconds: 6, inside: (f) => f },
-    python({ gamma, speed }) {
-      return [
-        `price = ln.prices.Acceleration(m=1, speed=${inPython(speed)})`,
-        `ln.rules.acceleration_gains(ln.Objective(gamma=${inPython(gamma)}, price=price), [0.1, 1.0])  # K1/h, K2`,
-      ];
-    },
-  });
-};
+const { edge, hold, widest } = SHARED;
+
+export default simpleExplorable("OneMap", SHARED, (state) => ({
+  legend: [lineTable(SHARED.lines, [], inked).legend],
+  two: "below",
+  grips: (stage) => planePoint(stage, state, "start", { label: "start θ(0), at rest", color: ink("ink"), hold }),
+  lay(plane, chart) {
+    const square = squareFrame(plane, { edge, ticks: [-2, -1, 0, 1, 2], names: ["θ₁ (h = 0.1)", "θ₂ (h = 1)"], aside: 348 });
+    bowlContours(plane.ground, square, SHARED.curvatures.map((h) => 4 * h));
+    const tall = ((square.w - 50) * widest[1]) / widest[0];
+    const rates = chartFrame(chart, { rates: ["swing: imaginary part of the rates", tall, tall] });
+    const x = scale([0, widest[0]], [rates.left, rates.right]);
+    nameTicks(chart.ground, rates, x, plainTicks([0, 0.5, 1, 1.5], 1), "pace: real part");
+    return { ...square, rates, scales: { x, y: valueAxis(chart.ground, rates.rows.rates, [0, widest[1]], plainTicks([0, 0.5], 1)) } };
+  },
+  show(at, f, given, over) {
+    const [found, pixel] = [paths(given), pixels(f)];
+    const inner = panelWindow(at, f);
+    for (const [name, path] of entries(found).reverse()) {
+      drawLine(inner, path.map(pixel), { ...inked(SHARED.lines[/** @type {Line} */ (name)]), ...curve(name, f.x, f.y) });
+    }
+    drawRates(over, f.rates, f.scales, given);
+    const timed = entries(found).filter(([name]) => name !== "ball");
+    const tracks = timed.map(([name, path]) => evenly(path.map(pixel), ink(SHARED.lines[/** @type {Line} */ (name)].tint)));
+    return [...words(given, "average" in found), tracks];
+  },
+  run: { seconds: 6, inside: (f) => f },
+  python(_, { speed, gamma }) {
+    return [
+      `price = ln.prices.Acceleration(m=1, speed=${speed})`,
+      `ln.rules.acceleration_gains(ln.Objective(gamma=${gamma}, price=price), [0.1, 1.0])  # K1/h, K2`,
+    ];
+  },
+}));
 
 /**
  * The rates of both modes, where they are for other γ, and the ray on which the ball's lie.
@@ -91,5 +79,3 @@ function words(given, averaged) {
     averaged ? `The average costs ${share(excess(given))} too much.` : "A walker is there at once.",
   ]];
 }
-
-export default explorable("OneMap", buildOneMap, SHARED);

@@ -1,30 +1,19 @@
 // The view of steps and the path that they become: distance over time, and what each way costs.
 
-/** @import { Build } from "../life.js" */
-/** @import { Setting } from "./model.js" */
-
 import { chartFrame, timeAxis, valueAxis } from "../chart.js";
-import { discountDial, logDial } from "../controls.js";
+import { declaredDial } from "../controls.js";
 import { curve, drawDot, drawLine, entries, fixed, ink, panelWindow, plainTicks, samples } from "../kit.js";
-import { explorable, inPython } from "../life.js";
 import { overTime } from "../runner.js";
-import { simpleView } from "../simple.js";
+import { simpleExplorable } from "../simple.js";
 import { inked, lineTable } from "../tables.js";
 import SHARED from "./constants.json" with { type: "json" };
 import { limitRate, myopicFactor, plannedFactor, sumCost } from "./model.js";
 
-/** @type {Build<Setting>} */
-const buildPlannedSteps = (root, state) => {
+export default simpleExplorable("PlannedSteps", SHARED, (state) => {
   const table = lineTable(SHARED.lines, ["θ over time", "rate", "J"], inked);
-  return simpleView(root, state, SHARED, {
-    label: "steps that are planned together become a path as they get shorter",
-    hint: "Make Δt small. The steps settle on the path; those planned one at a time stand still.",
-    dials: {
-      dt: logDial(state, "dt", { symbol: "Δt", name: "time of a step", marks: SHARED.traits.dt.range }),
-      gamma: discountDial(state, SHARED.traits.gamma.range),
-    },
-    legend: [table.legend],
-    numbers: [table.node],
+  return {
+    dials: { dt: declaredDial(state, SHARED.traits, "dt") },
+    table,
     lay(paper) {
       const f = chartFrame(paper, { path: ["distance θ − μ, of 1 at the start", 250, 210] });
       const y = valueAxis(paper.ground, f.rows.path, [-0.03, 1.05], plainTicks([0, 0.5, 1], 1));
@@ -53,8 +42,6 @@ const buildPlannedSteps = (root, state) => {
       ], tracks];
     },
     run: { seconds: SHARED.span, inside: ({ f }) => f.rows.path },
-    python: ({ gamma }) => [`ln.rules.rates(ln.Objective(gamma=${inPython(gamma)}), [[1.0]])  # the limit's`],
-  });
-};
-
-export default explorable("PlannedSteps", buildPlannedSteps, SHARED);
+    python: (_, { gamma }) => [`ln.rules.rates(ln.Objective(gamma=${gamma}), [[1.0]])  # the limit's`],
+  };
+});

@@ -1,35 +1,29 @@
 // The view of the preconditioner over curvature, with its limits, and a curvature to drag along it.
 
-/** @import { Build } from "../life.js" */
 /** @import { Setting } from "./model.js" */
 
 import { chartFrame } from "../chart.js";
-import { logDial } from "../controls.js";
+import { declaredDial } from "../controls.js";
 import { clamp, compact, curve, drawLine, entries, fixed, ink, panelWindow, samples, upright } from "../kit.js";
-import { explorable, inPython } from "../life.js";
 import { logAxis, logUp } from "../logs.js";
 import { axisPoint } from "../point.js";
-import { simpleView } from "../simple.js";
+import { simpleExplorable } from "../simple.js";
 import { lineTable } from "../tables.js";
 import SHARED from "./constants.json" with { type: "json" };
 import { limits, preconditioner, slopeThere } from "./model.js";
 
 const [FLAT, STEEP] = SHARED.traits.curvature.range;
 
-/** @type {Build<Setting>} */
-const buildPreconditioner = (root, state) => {
+export default simpleExplorable("Preconditioner", SHARED, (state) => {
   const spell = (/** @type {number} */ v) => (v < 1 ? fixed(v, 3) : fixed(v, 2));
   const lines = { optimal: SHARED.optimal, ...SHARED.limits };
   const table = lineTable(lines, ["along this direction", "φ"], ({ dash }, key) => ({ stroke: ink(key), "stroke-dasharray": dash }));
-  return simpleView(root, state, SHARED, {
-    label: "the optimal preconditioner over curvature, and three rules that it becomes",
-    hint: "Drag the point from flat to steep. Then move the corners: the left one with γ, the right one with Δt.",
+  return {
     dials: {
-      gamma: logDial(state, "gamma", { symbol: "γ", name: "discount rate", marks: SHARED.traits.gamma.range, text: spell }),
-      dt: logDial(state, "dt", { symbol: "Δt", name: "time of a step", marks: SHARED.traits.dt.range, text: spell }),
+      gamma: declaredDial(state, SHARED.traits, "gamma", { text: spell }),
+      dt: declaredDial(state, SHARED.traits, "dt", { text: spell }),
     },
-    legend: [table.legend],
-    numbers: [table.node],
+    table,
     lay(paper) {
       const f = chartFrame(paper, { phi: ["φ(h), by which a gradient is multiplied", 300, 250] });
       return { f, x: logAxis(paper.ground, f, SHARED.traits.curvature.range, "curvature h", 2), y: logUp(paper.ground, f.rows.phi, SHARED.phi) };
@@ -63,8 +57,6 @@ const buildPreconditioner = (root, state) => {
       const corners = gamma * dt < 2 ? `Corners at h = γ²/4 = ${compact(gamma ** 2 / 4)} and h = 1/Δt² = ${compact(dt ** -2)}.` : `γΔt ≥ 2: no room for the ballistic rule; one corner, at h = γ/Δt = ${compact(gamma / dt)}.`;
       return [verdict, [`At h = ${compact(given.curvature)}, γ = ${spell(gamma)}, Δt = ${spell(dt)} the curve has the slope ${fixed(slopeThere(given), 2)}.`, corners]];
     },
-    python: ({ gamma, dt, curvature }) => [`-ln.update(ln.Objective(gamma=${inPython(gamma)}), [1.0], [[${inPython(curvature)}]], ${inPython(dt)})  # φ(h)`],
-  });
-};
-
-export default explorable("Preconditioner", buildPreconditioner, SHARED);
+    python: (_, { gamma, dt, curvature }) => [`-ln.update(ln.Objective(gamma=${gamma}), [1.0], [[${curvature}]], ${dt})  # φ(h)`],
+  };
+});

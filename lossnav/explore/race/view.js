@@ -8,7 +8,7 @@
 /** @import { Land, Plan, Planner, RunnerName, Tracks } from "./model.js" */
 
 import { calm, player, timeAxis, valueAxis } from "../chart.js";
-import { buttonRow, linearDial, traitDial } from "../controls.js";
+import { buttonRow, declaredDial, traitDial } from "../controls.js";
 import { clamp, compact, curve, drawDot, drawLine, drawPanel, entries, figure, fixed, ink, isWide, layer, make, mapped, panelWindow, pixels, plainTicks, readout, resize, samples, scaffold, scale, stageWidth, upright } from "../kit.js";
 import { explorable, inPython } from "../life.js";
 import { axisPoint, planePoint } from "../point.js";
@@ -35,8 +35,7 @@ const NOTE =
 
 /** @type {Build<Traits>} */
 const buildRace = (root, state) => {
-  const { traits } = SHARED;
-  const [least, most] = traits.gamma.range;
+  const [least, most] = SHARED.traits.gamma.range;
   const decades = Math.log(most / least);
   const dials = {
     gamma: traitDial(
@@ -44,7 +43,7 @@ const buildRace = (root, state) => {
       { symbol: "Sight", name: "how far ahead the planner looks", marks: [most, 0, least], text: (v) => `a time of ${compact(1 / v)}`, label: (v) => SIGHTS[v] ?? "" },
       { toPosition: (v) => Math.log(most / v) / decades, toValue: (u) => most * Math.exp(-decades * u) },
     ),
-    tilt: linearDial(state, "tilt", { symbol: "Tilt", name: "which well is deeper", marks: traits.tilt.range, text: tiltWords, label: (v) => TILTS[v] ?? "" }, 240),
+    tilt: declaredDial(state, SHARED.traits, "tilt", { text: tiltWords, label: (v) => TILTS[v] ?? "" }),
   };
   const [stage, below, says, law, table] = [figure(), figure(), readout(), lawNode(), raceTable()];
   const time = player(root, state, {

@@ -1,70 +1,65 @@
 // The view of billed rules: their paths in the valley, and below it a bar for each, the least regret first.
 
-/** @import { Build } from "../life.js" */
 /** @import { SquareFrame } from "../plane.js" */
 /** @import { Track } from "../runner.js" */
 /** @import { Regret, Rule, Setting } from "./model.js" */
 
-import { discountDial, logDial } from "../controls.js";
+import { declaredDial } from "../controls.js";
 import { compact, couple, curve, draw, drawLine, fixed, ink, lastOf, panelWindow, pixels, plainTicks, resize, scale, ticksAcross } from "../kit.js";
-import { explorable, inPython } from "../life.js";
+import { inPython } from "../life.js";
 import { bowlContours, squareFrame } from "../plane.js";
 import { planePoint } from "../point.js";
 import { between } from "../runner.js";
-import { simpleView } from "../simple.js";
+import { simpleExplorable } from "../simple.js";
 import { restRate } from "../rates.js";
 import SHARED from "./constants.json" with { type: "json" };
 import { bestPath, billed, placeOfBest } from "./model.js";
 
 const [ROW, NAMES] = [27, 118]; // height of a bar's row, and the width of its name
 
-/** @type {Build<Setting>} */
-const buildRegretRace = (root, state) =>
-  simpleView(root, state, SHARED, {
-    label: "the regret of six rules, by speed and direction",
-    hint: "Drag γ from 0 to 10: no path changes but the pink one, yet another is the best. Then drag the start.",
-    dials: {
-      gamma: discountDial(state, SHARED.traits.gamma.range),
-      kappa: logDial(state, "kappa", { symbol: "κ", name: "condition number", marks: SHARED.traits.kappa.range, text: (v) => fixed(v, v < 10 ? 2 : 1) }),
-    },
-    two: "below",
-    grips: (stage) => planePoint(stage, state, "start", { label: "start θ(0)", color: ink("ink"), hold: SHARED.hold }),
-    lay(paper, bars) {
-      const frame = squareFrame(paper, { edge: SHARED.edge, ticks: [-1, 0, 1], names: ["θ₁ (h = 1)", "θ₂ (h = κ)"], most: 360 });
-      resize(bars.stage, frame.w, ROW * 6 + 58);
-      return frame;
-    },
-    show(at, frame, given, over) {
-      const found = billed(given);
-      bowlContours(at, frame, [4, 4 * given.kappa]);
-      const inner = panelWindow(at, frame);
-      for (const rule of [...found.order].reverse()) {
-        const { tint, dash } = SHARED.lines[rule];
-        const style = { stroke: ink(tint), "stroke-width": 2, "stroke-dasharray": dash };
-        drawLine(inner, found.paths[rule].map(pixels(frame)), { ...style, ...curve(rule, frame.x, frame.y) });
-      }
-      drawLine(inner, bestPath(given).map(pixels(frame)), { stroke: ink("optimal"), "stroke-width": 4, "stroke-opacity": 0.6, ...curve("optimal", frame.x, frame.y) });
-      drawBars(over, frame.w, found.order, found.regrets);
-      const [first, last] = [found.order[0], lastOf(found.order)];
-      const rests = !Math.hypot(...given.start);
-      return [rests ? "At the minimum nobody has anything to regret." : `Least regret: ${SHARED.lines[first].name}.`, [
-        `γ = ${fixed(given.gamma, 2)}, κ = ${fixed(given.kappa, 1)}.`,
-        `From ${couple(given.start, (v) => fixed(v, 2))}.`,
-        ...(rests ? [] : [`It pays ${compact(found.total(first))} of V too much,`, `${SHARED.lines[last].name} ${compact(found.total(last))}.`]),
-      ], racers(frame, given, found)];
-    },
-    run: { seconds: 6, inside: (frame) => frame },
-    python(given) {
-      const { paths, regrets } = billed(given);
-      const h = `np.array([1.0, ${inPython(given.kappa)}])`;
-      return [
-        `h, start = ${h}, np.array(${inPython(given.start)})`,
-        `path = start * (1 - h / ${inPython(given.kappa)}) ** np.arange(${paths.descent.length})[:, None]  # gradient descent's`,
-        "bowl = ln.losses.Quadratic(np.diag(h), minimum=[0.0, 0.0])",
-        ...(Math.hypot(...given.start) ? [`ln.regret(path, ln.Objective(gamma=${inPython(given.gamma)}), bowl, dt=${inPython(regrets.descent.dt)}).relative`] : []),
-      ];
-    },
-  });
+export default simpleExplorable("RegretRace", SHARED, (state) => ({
+  dials: {
+    gamma: declaredDial(state, SHARED.traits, "gamma"),
+    kappa: declaredDial(state, SHARED.traits, "kappa", { text: (v) => fixed(v, v < 10 ? 2 : 1) }),
+  },
+  two: "below",
+  grips: (stage) => planePoint(stage, state, "start", { label: "start θ(0)", color: ink("ink"), hold: SHARED.hold }),
+  lay(paper, bars) {
+    const frame = squareFrame(paper, { edge: SHARED.edge, ticks: [-1, 0, 1], names: ["θ₁ (h = 1)", "θ₂ (h = κ)"], most: 360 });
+    resize(bars.stage, frame.w, ROW * 6 + 58);
+    return frame;
+  },
+  show(at, frame, given, over) {
+    const found = billed(given);
+    bowlContours(at, frame, [4, 4 * given.kappa]);
+    const inner = panelWindow(at, frame);
+    for (const rule of [...found.order].reverse()) {
+      const { tint, dash } = SHARED.lines[rule];
+      const style = { stroke: ink(tint), "stroke-width": 2, "stroke-dasharray": dash };
+      drawLine(inner, found.paths[rule].map(pixels(frame)), { ...style, ...curve(rule, frame.x, frame.y) });
+    }
+    drawLine(inner, bestPath(given).map(pixels(frame)), { stroke: ink("optimal"), "stroke-width": 4, "stroke-opacity": 0.6, ...curve("optimal", frame.x, frame.y) });
+    drawBars(over, frame.w, found.order, found.regrets);
+    const [first, last] = [found.order[0], lastOf(found.order)];
+    const rests = !Math.hypot(...given.start);
+    return [rests ? "At the minimum nobody has anything to regret." : `Least regret: ${SHARED.lines[first].name}.`, [
+      `γ = ${fixed(given.gamma, 2)}, κ = ${fixed(given.kappa, 1)}.`,
+      `From ${couple(given.start, (v) => fixed(v, 2))}.`,
+      ...(rests ? [] : [`It pays ${compact(found.total(first))} of V too much,`, `${SHARED.lines[last].name} ${compact(found.total(last))}.`]),
+    ], racers(frame, given, found)];
+  },
+  run: { seconds: 6, inside: (frame) => frame },
+  python(given, { start, gamma, kappa }) {
+    const { paths, regrets } = billed(given);
+    const h = `np.array([1.0, ${kappa}])`;
+    return [
+      `h, start = ${h}, np.array(${start})`,
+      `path = start * (1 - h / ${kappa}) ** np.arange(${paths.descent.length})[:, None]  # gradient descent's`,
+      "bowl = ln.losses.Quadratic(np.diag(h), minimum=[0.0, 0.0])",
+      ...(Math.hypot(...given.start) ? [`ln.regret(path, ln.Objective(gamma=${gamma}), bowl, dt=${inPython(regrets.descent.dt)}).relative`] : []),
+    ];
+  },
+}));
 
 /**
  * Where the rules and the optimum are as time passes, each rule at the pace for which it is billed.
@@ -100,5 +95,3 @@ function drawBars(at, width, order, regrets) {
     draw(at, "text", { class: "ln-tick", x: width - 2, y: y + 18, "text-anchor": "end" }, compact(speed + direction));
   }
 }
-
-export default explorable("RegretRace", buildRegretRace, SHARED);

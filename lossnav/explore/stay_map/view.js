@@ -1,13 +1,11 @@
 // The view of the map of staying and crossing: a point to drag, and beside it, at its height, the paths that it stands for.
 
 /** @import { Scale } from "../kit.js" */
-/** @import { Build } from "../life.js" */
 
 import { handle } from "../controls.js";
 import { clamp, curve, draw, drawLine, drawPanel, entries, fixed, ink, isWide, nameAcross, panelWindow, plainTicks, resize, scale, stageWidth, ticksAcross, ticksUp, trace, upright } from "../kit.js";
-import { explorable, inPython } from "../life.js";
 import { overTime } from "../runner.js";
-import { simpleView } from "../simple.js";
+import { simpleExplorable } from "../simple.js";
 import { inked, lineTable } from "../tables.js";
 import { cheaper } from "../wells.js";
 import SHARED from "./constants.json" with { type: "json" };
@@ -18,16 +16,12 @@ import { bothPlans, plansAt, threshold, wells } from "./model.js";
 const [SLOW, FAST] = SHARED.traits.gamma.range;
 const [WEST, EAST] = SHARED.traits.start.range;
 
-/** @type {Build<Traits>} */
-const buildStayMap = (root, state) => {
+export default simpleExplorable("StayMap", SHARED, (state) => {
   const rests = wells();
   const put = (/** @type {number} */ power, /** @type {number} */ start) => [state.set("gamma", clamp(10 ** power, SLOW, FAST)), state.set("start", clamp(start, WEST, EAST))];
-  return simpleView(root, state, SHARED, {
-    label: "which plan is best, by discount and start, and the path that belongs to a point of the map",
-    hint: "Drag the point over the line. On the map it is a hair's breadth; the path goes to the other valley.",
-    dials: {},
+  return {
     legend: [lineTable(SHARED.lines, [], inked).legend],
-    lay({ stage, ground, width }) {
+    lay({ root, stage, ground, width }) {
       const [w, tall] = [stageWidth(root, width, 320), isWide(root) ? 290 : 250];
       const middle = 40 + (w - 50) / 2;
       const map = { left: 40, right: middle - 8, top: 22, bottom: 22 + tall };
@@ -85,8 +79,6 @@ const buildStayMap = (root, state) => {
       return [best === "stay" ? "It is right to stay." : start > rests.barrier ? "Downhill to the deep well." : "It is right to cross.", [`γ = ${fixed(gamma, 2)}, θ₁(0) = ${fixed(start, 2)}.`, ...J, where], tracks];
     },
     run: { seconds: SHARED.until, inside: ({ time }) => time },
-    python: ({ gamma, start }) => ["well = ln.losses.Section(ln.losses.DoubleWell(), axis=0)", `path = ln.solve(ln.Objective(gamma=${inPython(gamma)}), well, [${inPython(start)}])`, "path.action, path.asymptote"],
-  });
-};
-
-export default explorable("StayMap", buildStayMap, SHARED);
+    python: (_, { gamma, start }) => ["well = ln.losses.Section(ln.losses.DoubleWell(), axis=0)", `path = ln.solve(ln.Objective(gamma=${gamma}), well, [${start}])`, "path.action, path.asymptote"],
+  };
+});

@@ -1,11 +1,10 @@
 // The view of what three rules reach over their learning rates, and of who leads when each may try some of them.
 
-/** @import { Reached, Setting } from "./model.js" */
+/** @import { Reached } from "./model.js" */
 
-import { linearDial } from "../controls.js";
-import { curvesView } from "../curves.js";
+import { curvesExplorable } from "../curves.js";
 import { fixed } from "../kit.js";
-import { explorable, inPython } from "../life.js";
+import { inPython } from "../life.js";
 import { curves, order } from "./model.js";
 import SHARED from "./constants.json" with { type: "json" };
 
@@ -18,23 +17,17 @@ const reached = (/** @type {Reached[]} */ rules) => Object.keys(NAMES).map((rule
   return `${NAMES[rule]} ${found ? fixed(found.mean, 1) : "none"}`;
 }).join(", ");
 
-/** @type {(given: Setting) => [string, string[]]} */
-function ratesWords(given) {
-  const [mnist, cifar] = [order("mnist", given), order("cifar", given)];
-  return [`Ahead on MNIST: ${lead(mnist)}.`, [
-    `Ahead on CIFAR-10: ${lead(cifar)}.`,
-    given.tries ? `Each at the best of up to ${2 * given.tries + 1} rates.` : "Each at one rate.",
-    `MNIST: ${reached(mnist)}.`,
-    `CIFAR-10: ${reached(cifar)}.`,
-  ]];
-}
-
-export default explorable("TunedRates", ...curvesView(SHARED, {
-  dials: (state) => ({
-    tries: linearDial(state, "tries", { symbol: "n", name: "half decades tried to either side", marks: SHARED.traits.tries.range, digits: 0 }, 3),
-  }),
+export default curvesExplorable("TunedRates", SHARED, {
   curves,
-  words: ratesWords,
+  words(given) {
+    const [mnist, cifar] = [order("mnist", given), order("cifar", given)];
+    return [`Ahead on MNIST: ${lead(mnist)}.`, [
+      `Ahead on CIFAR-10: ${lead(cifar)}.`,
+      given.tries ? `Each at the best of up to ${2 * given.tries + 1} rates.` : "Each at one rate.",
+      `MNIST: ${reached(mnist)}.`,
+      `CIFAR-10: ${reached(cifar)}.`,
+    ]];
+  },
   python: ({ tries, rate }) => [
     'runs = ln.records.load("book/results/learning-rates.json").results',
     "tried = {}",
@@ -43,4 +36,4 @@ export default explorable("TunedRates", ...curvesView(SHARED, {
     '        tried.setdefault((run["rule"], run["factor"]), []).append(run["test_accuracy"][-1])',
     "max(tried, key=lambda one: np.mean(tried[one]))[0]  # ahead on MNIST",
   ],
-}));
+});
