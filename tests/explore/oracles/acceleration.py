@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lossnav import _checks, explore
+from lossnav import explore
 from lossnav._checks import Array
 from lossnav.analysis.acceleration import Method, tuned
 from oracles.common import compact, fixed, inside
@@ -17,35 +17,25 @@ _LINES = _SHARED["lines"]
 
 
 class Acceleration(explore.Acceleration):
-    """Acceleration with its numbers."""
-
     def kept(self, rule: str, curvature: ArrayLike) -> Array:
         """Return what a step of a rule leaves of modes in the long run.
 
         Args:
             rule: "descent", "nesterov", "heavy", "ballistic" or "newton".
             curvature: h > 0, any shape.
-
-        Raises:
-            ValueError: there is no such rule, or a curvature is not finite.
         """
         method, h = self._as_method(rule, curvature)
         return method.kept(h)
 
     def losses(self, rule: str) -> Array:
-        """Return the loss over the steps, from 1 with equal parts in all modes, shape (steps + 1,).
-
-        Raises:
-            ValueError: there is no such rule.
-        """
+        """Return the loss over the steps, from 1 with equal parts in all modes, shape (steps + 1,)."""
         method, h = self._as_method(rule, self.kappa ** (np.linspace(0, 1, _SHARED["modes"]) - 1))
         losses: Array = np.mean(method.walk(h, np.ones_like(h), _SHARED["steps"]) ** 2, axis=1)
         return losses
 
     def _as_method(self, rule: str, curvature: ArrayLike) -> tuple[Method, Array]:
         """Return a method and the curvatures on which it does what the rule does: a power of them for the last two."""
-        _checks.one_of("rule", rule, tuple(_LINES))
-        h = _checks.nonnegatives("curvature", curvature)
+        h = np.asarray(curvature, dtype=float)
         low, high = self.guess / self.kappa, self.guess
         if rule == "newton":
             return Method(1 / self.guess), np.ones_like(h)
@@ -55,13 +45,11 @@ class Acceleration(explore.Acceleration):
         return tuned(name, low, high), h
 
     def said(self) -> list[str]:
-        """Return numbers that the script tells."""
         rules = ("descent", "nesterov", "heavy", "ballistic", "newton")
         kept = [fixed(float(self.kept(rule, self.curvature)), 3) for rule in rules]
         return [f"√κ = {compact(math.sqrt(self.kappa))}", *kept]
 
     def shows(self) -> dict[str, list[Array]]:
-        """Return the lines that are drawn, by the script's names."""
         h = np.linspace(-math.log10(self.kappa), 0, 151)
         run, kept = (
             ((0, _SHARED["steps"]), (_SHARED["least"], 1)),

@@ -16,8 +16,6 @@ _H, _R = (np.array(_SHARED["learner"][name], dtype=float) for name in ("h", "r")
 
 
 class AssumptionPlot(explore.AssumptionPlot):
-    """AssumptionPlot with its numbers."""
-
     def _rates(self) -> dict[str, tuple[str, dict[str, float]]]:
         """Return each assumption's family, and its values there: A = 1/ηk, B = γ/ηk, C = j(j + γ)/ηk (ηk = 1)."""
         return {
@@ -40,7 +38,6 @@ class AssumptionPlot(explore.AssumptionPlot):
         return lines
 
     def said(self) -> list[str]:
-        """Return numbers that the script tells."""
         planned = _H * deadline_rate(Objective(gamma=self.gamma), _H, np.inf)
         miss = np.sqrt(np.mean((planned / _R - 1) ** 2))
         words = [fixed(self.gamma, 2), fixed(100 * miss, 1), fixed(self.rate, 2)]

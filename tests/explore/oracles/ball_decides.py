@@ -18,8 +18,6 @@ _PARTS: int = _SHARED["parts"]
 
 
 class BallDecides(explore.BallDecides):
-    """BallDecides with its numbers."""
-
     def hessian(self) -> Array:
         """Return H, shape (2, 2)."""
         turn = rotation(self.angle)
@@ -106,11 +104,9 @@ class BallDecides(explore.BallDecides):
         return max(0.0, self.paid() / self._best[1] - 1)
 
     def said(self) -> list[str]:
-        """Return numbers that the script tells."""
         return [f"{100 * self.excess():.1f} %"]
 
     def shows(self) -> dict[str, list[Array]]:
-        """Return the lines that are drawn, by the script's names."""
         panel = (-_SHARED["edge"], _SHARED["edge"])
         size = _SHARED["ball"] * np.sqrt(2 if self.norm == 2 else 1)
         ball = circle(60 if self.norm == 1 else 4) @ (rotation(-45) if self.norm == 2 else np.eye(2))

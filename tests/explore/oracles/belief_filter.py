@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from lossnav import _checks, explore
+from lossnav import explore
 from lossnav._checks import Array
 from lossnav.trajectory.beliefs import Memory, memory
 from oracles.common import inside
@@ -18,20 +18,16 @@ _REACH: float = _SHARED["window"]["reach"]  # of the gradients' axis
 
 
 class BeliefFilter(explore.BeliefFilter):
-    """BeliefFilter with its numbers."""
-
     def memory(self) -> Memory:
         """Return the weights of the belief."""
         return memory(self.decay, self.gamma, self.diffusion, self.noise)
 
     def stream(self, count: int) -> tuple[Array, Array]:
         """Return the hidden means and the gradients of steps 1 … count, each of shape (count,)."""
-        _checks.whole("count", count, low=1)
         return gradient_stream(self.seed, self.jumps, count)
 
     def beliefs(self, count: int) -> dict[str, Array]:
         """Return the moving average and the smoother after steps 1 … count; a gradient holds for one step."""
-        _checks.whole("count", count, low=1)
         weights = self.memory()
         fast, ahead = weights.gamma + weights.rate, _SHARED["ahead"]
         beyond = min(ahead["steps"], math.ceil(ahead["memories"] / fast))
@@ -56,12 +52,10 @@ class BeliefFilter(explore.BeliefFilter):
         return max(0, self.now - _SHARED["window"]["past"])
 
     def said(self) -> list[str]:
-        """Return numbers that the script tells."""
         memory, errors = self.memory(), self.errors()
         return [f"β = {memory.beta:.4f}", f"κ = B/A = {memory.gain:.3f}", *(f"{e:.3f}" for e in errors.values())]
 
     def shows(self) -> dict[str, list[Array]]:
-        """Return the lines that are drawn, by the script's names."""
         first, reach = self._first(), _SHARED["window"]["reach"]
         count = first + _SHARED["window"]["span"]
         lines = {"hidden": self.stream(count)[0], **self.beliefs(count)}

@@ -18,8 +18,6 @@ _SHORT = 1e-9  # a time in which no step is long
 
 
 class BelievedEllipse(explore.BelievedEllipse):
-    """BelievedEllipse with its numbers."""
-
     def covariance(self) -> Array:
         """Return C, shape (4, 4), in the order of vec g by rows."""
         long, short = _SHARED["extents"]
@@ -56,12 +54,10 @@ class BelievedEllipse(explore.BelievedEllipse):
         return {name: math.degrees(abs(math.atan2(a * y - b * x, a * x + b * y))) for name, (x, y) in steps.items()}
 
     def said(self) -> list[str]:
-        """Return numbers that the script tells."""
         long = [fixed(float(np.linalg.norm(step)), 2) for step in self.steps().values()]
         return [*long, *(f"{fixed(angle, 1)}°" for angle in self.off().values())]
 
     def shows(self) -> dict[str, list[Array]]:
-        """Return the lines that are drawn, by the script's names."""
         edge, steps = _SHARED["edge"], self.steps()
         lines = {"other": inside(_outline(self.covariance()[2:, 2:]), (-edge, edge), (-edge, edge))}
         for name, belief in self.beliefs().items():

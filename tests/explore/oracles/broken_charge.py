@@ -15,8 +15,6 @@ _EDGE: float = _SHARED["edge"]
 
 
 class BrokenCharge(explore.BrokenCharge):
-    """BrokenCharge with its numbers."""
-
     def walk(self) -> Array:
         """Return a and b before the first step and after each, shape (T + 1, 2); T < 600 if they run away."""
         q, v, walk = np.array(self.start, dtype=float), np.zeros(2), [np.array(self.start, dtype=float)]
@@ -40,12 +38,10 @@ class BrokenCharge(explore.BrokenCharge):
         )[0]  # fmt: skip
 
     def said(self) -> list[str]:
-        """Return numbers that the script tells."""
         last, alone = self.imbalance()[-1], self.decay_alone()[-1]
         return [f"to {fixed(last, 2)}", f"leave {fixed(alone, 2)}", f"ab = {fixed(np.prod(self.walk()[-1]), 2)}"]
 
     def shows(self) -> dict[str, list[Array]]:
-        """Return the lines that are drawn, by the script's names."""
         lines = {"imbalance": self.imbalance(), "decay": self.decay_alone()}
         chart = (0.0, _STEPS / 100), (-_SHARED["high"], _SHARED["high"])
         return {"walk": inside(self.walk(), (-_EDGE, _EDGE), (-_EDGE, _EDGE))} | {

@@ -14,8 +14,6 @@ _AXIS = _SHARED["axis"]
 
 
 class Certainty(explore.Certainty):
-    """Certainty with its numbers."""
-
     def lines(self) -> dict[str, Array]:
         """Return log₁₀ of the variances and what is left of the way, with entropy and without, over time."""
         t = grid(_AXIS)
@@ -30,7 +28,6 @@ class Certainty(explore.Certainty):
         return weights.overdamped_variance(t, **known), weights.overdamped_offset(t, **known)
 
     def said(self) -> list[str]:
-        """Return numbers that the script tells."""
         now = np.array([self.now])
         (spread, left), (_, slow) = self._at(now, self.entropy), self._at(now, 0.0)
         return [f"{self.now:.2f}", f"{spread[0]:.3f}", f"{left[0]:.3f}", f"{slow[0]:.3f}"]

@@ -14,8 +14,6 @@ _AXIS = _SHARED["axis"]
 
 
 class CloudEdge(explore.CloudEdge):
-    """CloudEdge with its numbers."""
-
     def lines(self) -> dict[str, Array]:
         """Return the ratio of variances and the correlation, of the steps and of the equation, over ηh."""
         low, high = _AXIS["range"]
@@ -43,7 +41,6 @@ class CloudEdge(explore.CloudEdge):
         return steps[:, 0, 0] / smooth[:, 0, 0], tilt
 
     def said(self) -> list[str]:
-        """Return numbers that the script tells."""
         about = (
             f"Variance and correlation of the steps against step times curvature; both grow up to {self._edge():.3f}, "
             "where the steps have no law any more, while those of the equation stay at 1 and 0."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lossnav import _checks, explore
+from lossnav import explore
 from lossnav._checks import Array
 from lossnav.problem.objective import Objective
 from lossnav.rules.deadline import LossWeight, deadline_rate, loss_weight
@@ -15,22 +15,16 @@ _SHARED = explore.Deadline._shared
 
 
 class Deadline(explore.Deadline):
-    """Deadline with its numbers."""
-
     def multiplier(self, curvature: ArrayLike, remaining: ArrayLike) -> Array:
         """Return the rate over the largest on the way.
 
         Args:
             curvature: h ≥ 0.
             remaining: s in [0, T], of a shape that broadcasts with ``curvature``.
-
-        Raises:
-            ValueError: naming the argument.
         """
-        h, left = _checks.nonnegatives("curvature", curvature), _checks.nonnegatives("remaining", remaining)
         objective = Objective(gamma=self.gamma, terminal=self.charge)
-        ends = np.maximum(deadline_rate(objective, h, self.span), deadline_rate(objective, h, 0.0))
-        multiplier: Array = deadline_rate(objective, h, left) / ends
+        ends = np.maximum(deadline_rate(objective, curvature, self.span), deadline_rate(objective, curvature, 0.0))
+        multiplier: Array = deadline_rate(objective, curvature, remaining) / ends
         return multiplier
 
     def weight(self) -> tuple[Array, float]:
@@ -54,12 +48,10 @@ class Deadline(explore.Deadline):
         return end / (float(np.mean(np.abs(asked.weight))) + end)
 
     def said(self) -> list[str]:
-        """Return numbers that the script tells."""
         left = [fixed(float(self.multiplier(h, self.span / 10)), 2) for h in (0.0, 1.0, 25.0)]
         return [*left, f"negative for {compact(100 * self.negative()) if self.negative() else 0} %"]
 
     def shows(self) -> dict[str, list[Array]]:
-        """Return the lines that are drawn, by the script's names."""
         u = np.linspace(0, 1, 161)
         weight, _ = self.weight()
         relative = weight / max(float(np.max(np.abs(weight))), 1e-9)

@@ -14,8 +14,6 @@ _AXIS = _SHARED["axis"]
 
 
 class DecayShrinks(explore.DecayShrinks):
-    """DecayShrinks with its numbers."""
-
     def lines(self) -> dict[str, Array]:
         """Return the resting places and the logarithms of the rates, over log₁₀ ηkh."""
         h = grid(_AXIS)
@@ -30,7 +28,6 @@ class DecayShrinks(explore.DecayShrinks):
         return rules.rates(Objective(gamma=self.gamma), np.diag(h + more))
 
     def said(self) -> list[str]:
-        """Return numbers that the script tells."""
         h = np.array([self.curvature])
         rate, plain = (float(self._rates(h, more)[0]) for more in (self._penalty(), 0.0))
         return [

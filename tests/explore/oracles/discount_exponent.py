@@ -8,10 +8,7 @@ from lossnav import explore
 
 
 class DiscountExponent(explore.DiscountExponent):
-    """DiscountExponent with its numbers."""
-
     def said(self) -> list[str]:
-        """Return numbers that the script tells."""
         gain, exponent = (float(part[0]) for part in self._gain(np.array([self.curvature])))
         return [
             f"{0.75 * self.gamma**2:.3g}",

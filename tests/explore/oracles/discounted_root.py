@@ -14,8 +14,6 @@ _AXIS = _SHARED["axis"]
 
 
 class DiscountedRoot(explore.DiscountedRoot):
-    """DiscountedRoot with its numbers."""
-
     def lines(self) -> dict[str, Array]:
         """Return the logarithms of the steps and the ratio to Adam's, over log₁₀ √V."""
         size = grid(_AXIS)
@@ -34,7 +32,6 @@ class DiscountedRoot(explore.DiscountedRoot):
         return -beliefs.Beliefs(gamma=2 * self.epsilon).step(np.ones_like(size), size**2, 1.0)
 
     def said(self) -> list[str]:
-        """Return numbers that the script tells."""
         step = float(self._planned(np.array([self.size]))[0])
         return [
             f"{self.epsilon:.3f}",

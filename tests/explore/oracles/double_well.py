@@ -14,14 +14,10 @@ from oracles.plans import Plans, course, landscape, laws
 
 
 class DoubleWell(Plans, explore.DoubleWell):
-    """DoubleWell with its numbers."""
-
     def said(self) -> list[str]:
-        """Return numbers that the script tells."""
         return [signed(action, 4) for action in self.actions().values() if math.isfinite(action)]
 
     def shows(self) -> dict[str, list[Array]]:
-        """Return the lines that are drawn, by the script's names."""
         terrain = np.linspace(-1.522, 1.6, 161)
         lines = {"loss": [np.stack([terrain, Section(landscape(), 0).value(terrain[:, None])], axis=1)]}
         for name, law in laws(self.gamma).items():

@@ -19,8 +19,6 @@ _TURN = np.array([[0.0, -1.0], [1.0, 0.0]])
 
 
 class DriftField(explore.DriftField):
-    """DriftField with its numbers."""
-
     def path(self) -> Trajectory:
         """Return the optimal path."""
         objective, loss = self._problem()
@@ -50,12 +48,10 @@ class DriftField(explore.DriftField):
         return -float(solve(path.objective, path.loss, aside).velocity(0.0)[0])
 
     def said(self) -> list[str]:
-        """Return numbers that the script tells."""
         places = (self.end(), self.effective_minimum())
         return [f"({fixed(x, 3)}, {fixed(y, 3)})" for x, y in places]
 
     def shows(self) -> dict[str, list[Array]]:
-        """Return the lines that are drawn, by the script's names."""
         path, edge = self.path(), _SHARED["edge"]
         rate = self._decay_rate(path)
         t = np.linspace(0, 7 / rate, int(np.clip(7 / rate * max(abs(self.rate), rate) / 0.1, 200, 900)))

@@ -15,8 +15,6 @@ _AXIS = _SHARED["axis"]
 
 
 class ExactStep(explore.ExactStep):
-    """ExactStep with its numbers."""
-
     def lines(self) -> dict[str, Array]:
         """Return the displacements over Newton's, and where the believed minimum is by then, over log₁₀ Δt."""
         dt = grid(_AXIS)
@@ -32,6 +30,5 @@ class ExactStep(explore.ExactStep):
         return gain * dt, scipy.linalg.expm(dt[:, None, None] * flow)[:, 0, 1]
 
     def said(self) -> list[str]:
-        """Return numbers that the script tells."""
         euler, exact = (float(step[0]) for step in self._steps(np.array([self.dt])))
         return [f"{self.gamma:.2f}", f"{self.fading:.2f}", compact(exact), compact(euler)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lossnav import _checks, explore, rules
+from lossnav import explore, rules
 from lossnav._checks import Array
 from lossnav.problem.objective import Objective
 from oracles.common import compact, fixed, inside
@@ -14,30 +14,19 @@ _SHARED = explore.Extremals._shared
 
 
 class Extremals(explore.Extremals):
-    """Extremals with its numbers."""
-
     def roots(self) -> tuple[float, float]:
         """Return s₊ and s₋, unit 1/T (Eq. 43)."""
         decay = float(rules.rates(Objective(gamma=self.gamma), [[1.0]])[0])
         return self.gamma + decay, -decay
 
     def path(self, growing: float, t: ArrayLike) -> Array:
-        """Return θ at times t >= 0 for a coefficient c₊, of the shape of t (Eq. 46).
-
-        Raises:
-            ValueError: an argument is not finite, or a time is negative.
-        """
-        growing, when = _checks.finite("growing", growing), _checks.nonnegatives("t", t)
-        plus, minus = self.roots()
-        return np.asarray(growing * np.exp(plus * when) + (1 - growing) * np.exp(minus * when))
+        """Return θ at times t >= 0 for a coefficient c₊, of the shape of t (Eq. 46)."""
+        (plus, minus), t = self.roots(), np.asarray(t)
+        return np.asarray(growing * np.exp(plus * t) + (1 - growing) * np.exp(minus * t))
 
     def cost(self, growing: float) -> float:
-        """Return J up to the horizon for a coefficient c₊ (Eq. 51).
-
-        Raises:
-            ValueError: it is not finite.
-        """
-        growing, (plus, minus) = _checks.finite("growing", growing), self.roots()
+        """Return J up to the horizon for a coefficient c₊ (Eq. 51)."""
+        plus, minus = self.roots()
         span = (plus - minus) * self.horizon
         return float(plus * growing**2 * np.expm1(span) + minus * (1 - growing) ** 2 * np.expm1(-span)) / 2
 
@@ -48,11 +37,9 @@ class Extremals(explore.Extremals):
         return float(faded / (plus + faded))
 
     def said(self) -> list[str]:
-        """Return numbers that the script tells."""
         return [f"J = {compact(self.cost(self.growing))}", f"at c₊ = {fixed(self.best(), 3)}"]
 
     def shows(self) -> dict[str, list[Array]]:
-        """Return the lines that are drawn, by the script's names."""
         t, c = np.linspace(0, _SHARED["span"], 121), np.linspace(*_SHARED["across"], 201)
         left, right = (
             ((0.0, _SHARED["span"]), (_SHARED["low"], _SHARED["high"])),

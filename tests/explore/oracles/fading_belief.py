@@ -15,8 +15,6 @@ _AXIS = _SHARED["axis"]
 
 
 class FadingBelief(explore.FadingBelief):
-    """FadingBelief with its numbers."""
-
     def lines(self) -> dict[str, Array]:
         """Return the forecast with its weights, and what it adds up to over 1/√V, over τ."""
         time, lasting, fading = grid(_AXIS), self._gain(0.0), self._gain(self.epsilon)
@@ -40,7 +38,6 @@ class FadingBelief(explore.FadingBelief):
         return -self.size * gain * np.expm1(-time / gain)
 
     def said(self) -> list[str]:
-        """Return numbers that the script tells."""
         gain = self._gain(self.epsilon)
         return [
             f"{self.size:.2f}",

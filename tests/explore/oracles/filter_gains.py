@@ -14,8 +14,6 @@ _AXIS = _SHARED["axis"]
 
 
 class FilterGains(explore.FilterGains):
-    """FilterGains with its numbers."""
-
     def lines(self) -> dict[str, Array]:
         """Return the logarithms of both weights and their ratio, over log₁₀ n."""
         n = grid(_AXIS)
@@ -26,6 +24,5 @@ class FilterGains(explore.FilterGains):
         return beliefs.kalman_gains(self.beta, count), beliefs.corrected_gains(self.beta, count)
 
     def said(self) -> list[str]:
-        """Return numbers that the script tells."""
         exact, adam = (float(gains[-1]) for gains in self._gains(self.n))
         return [f"{1 - self.beta:.4f}", f"{self.n}", f"{100 * adam:.2f}", f"{100 * exact:.2f}", f"{adam / exact:.3f}"]

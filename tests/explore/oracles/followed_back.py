@@ -16,8 +16,6 @@ _AXIS = _SHARED["axis"]
 
 
 class FollowedBack(Plans, explore.FollowedBack):
-    """FollowedBack with its numbers."""
-
     def lines(self) -> dict[str, Array]:
         """Return kL above the deep valley, and K of both plans as far as they reach, over θ."""
         theta, loss, plans = grid(_AXIS), Section(landscape(), 0), laws(self.gamma)
@@ -28,7 +26,6 @@ class FollowedBack(Plans, explore.FollowedBack):
         }
 
     def said(self) -> list[str]:
-        """Return numbers that the script tells."""
         plans, costs = laws(self.gamma), self.actions()
         cross, shallow = plans["cross"], plans["stay"].target
         spare = float(cross.speed(shallow)) ** 2 / 2

@@ -13,8 +13,6 @@ _AXIS = _SHARED["axis"]
 
 
 class ForgottenNoise(explore.ForgottenNoise):
-    """ForgottenNoise with its numbers."""
-
     def lines(self) -> dict[str, Array]:
         """Return both schedules, and log₁₀ of what a step leaves, over the share of the steps."""
         z = grid(_AXIS)
@@ -23,7 +21,6 @@ class ForgottenNoise(explore.ForgottenNoise):
         return over(_AXIS, z, heights)
 
     def said(self) -> list[str]:
-        """Return numbers that the script tells."""
         here = np.array([self.share])
         best, deadline = (float(part[0]) for part in self._rates(1 - here))
         return [f"{self.power / (2 - self.power):.3f}", f"{best:.3f}", f"{deadline:.3f}", f"{self.noise():.3f}"]

@@ -17,8 +17,6 @@ _HESSIAN = np.diag(_CURVATURES)
 
 
 class Horizon(explore.Horizon):
-    """Horizon with its numbers."""
-
     def steps(self) -> dict[str, Array]:
         """Return the optimal step and its three limits, shape (2,) each, infinite where a limit diverges."""
         objective, gradient = Objective(gamma=self.gamma), _HESSIAN @ np.array(self.start)
@@ -41,12 +39,10 @@ class Horizon(explore.Horizon):
         return min(steps, key=lambda name: float(np.linalg.norm(steps[name] - optimal)))
 
     def said(self) -> list[str]:
-        """Return numbers that the script tells."""
         x, y = self.steps()["optimal"]
         return [f"({fixed(x, 2)}, {fixed(y, 2)})"]
 
     def shows(self) -> dict[str, list[Array]]:
-        """Return the lines that are drawn, by the script's names."""
         r = rules.rates(Objective(gamma=self.gamma), _HESSIAN)
         times, start, steps = 9 / r[0] * np.linspace(0, 1, 121) ** 3, np.array(self.start), self.steps()
         gradient = _HESSIAN @ start

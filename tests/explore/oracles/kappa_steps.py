@@ -14,8 +14,6 @@ _AXIS = _SHARED["axis"]
 
 
 class KappaSteps(explore.KappaSteps):
-    """KappaSteps with its numbers."""
-
     def lines(self) -> dict[str, Array]:
         """Return log₁₀ of the numbers of steps, over log₁₀ κ."""
         kappa = grid(_AXIS)
@@ -34,6 +32,5 @@ class KappaSteps(explore.KappaSteps):
         return {rule: float(self.digits * np.log(10) / (-2 * np.log(share[0]))) for rule, share in kept.items()}
 
     def said(self) -> list[str]:
-        """Return numbers that the script tells."""
         steps = self._steps(self.kappa)
         return [f"{self.digits:.1f}", f"{steps['descent']:.1f}", f"{steps['nesterov']:.1f}", f"{steps['heavy']:.1f}"]

@@ -15,8 +15,6 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
 
 
 class LookBill(explore.LookBill):
-    """LookBill with its numbers."""
-
     def bill(self, every: float) -> tuple[float, float]:
         """Return what looks cost and what not seeing costs, both per unit of time; kh = D = 1."""
         gamma = max(self.gamma, 2e-4)  # without a discount the limit of a small one
@@ -37,6 +35,5 @@ class LookBill(explore.LookBill):
         return over(_AXIS, every, {"both": looks + blind, "looks": looks, "blind": blind})
 
     def said(self) -> list[str]:
-        """Return numbers that the script tells."""
         best = ln.looking.interval(self.price, 1.0, 1.0, gamma=self.gamma, eta=self.eta)
         return [fixed(best, 2), *(fixed(part, 3) for part in self.bill(self.every))]

@@ -22,8 +22,6 @@ _REACH: float = _SHARED["reach"]  # length of the arrows
 
 
 class MetricEllipse(explore.MetricEllipse):
-    """MetricEllipse with its numbers."""
-
     def metric(self) -> Array:
         """Return G, shape (2, 2), with det G = 1."""
         axes = rotation(self.angle)
@@ -53,11 +51,9 @@ class MetricEllipse(explore.MetricEllipse):
         return Objective(gamma=self.gamma, metric=self.metric())
 
     def said(self) -> list[str]:
-        """Return numbers that the script tells."""
         return [f"{self.spread():.1f}°", f"J = {compact(self.path().action)}"]
 
     def shows(self) -> dict[str, list[Array]]:
-        """Return the lines that are drawn, by the script's names."""
         start, edge = np.array(self.start), _SHARED["edge"]
         r = rules.rates(self._objective(), _HESSIAN)
         path = self.path()(9 / r[0] * np.linspace(0, 1, 241) ** 3)

@@ -14,8 +14,6 @@ _AXIS = _SHARED["axis"]
 
 
 class ModeMemory(explore.ModeMemory):
-    """ModeMemory with its numbers."""
-
     def lines(self) -> dict[str, Array]:
         """Return log₁₀ of the distances over that of one step, and of what they cannot exceed, over log₁₀ n."""
         n = grid(_AXIS)
@@ -34,7 +32,6 @@ class ModeMemory(explore.ModeMemory):
         )  # fmt: skip
 
     def said(self) -> list[str]:
-        """Return numbers that the script tells."""
         ends = self.n + np.array([-1, 1])
         far = float(self._far(self.bend, np.array([self.n]))[0] / self._far(self.bend, np.ones(1))[0])
         c = sgd.exponent(ends, self._far(self.bend, ends))

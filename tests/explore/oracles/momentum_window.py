@@ -14,8 +14,6 @@ _AXIS = _SHARED["axis"]
 
 
 class MomentumWindow(explore.MomentumWindow):
-    """MomentumWindow with its numbers."""
-
     def lines(self) -> dict[str, Array]:
         """Return what a step keeps, over αh."""
         bend = grid(_AXIS, 400)
@@ -30,7 +28,6 @@ class MomentumWindow(explore.MomentumWindow):
         return {rule: method.kept(bend) for rule, method in methods.items()}
 
     def said(self) -> list[str]:
-        """Return numbers that the script tells."""
         low, high = (1 - self.beta**0.5) ** 2, (1 + self.beta**0.5) ** 2
         factors = {rule: float(kept[0]) for rule, kept in self._kept(np.array([self.bend])).items()}
         return [

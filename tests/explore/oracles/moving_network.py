@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from lossnav import _checks, explore
+from lossnav import explore
 from lossnav._checks import Array
 from lossnav.analysis import sgd
 from oracles.common import compact, fixed, inside
@@ -17,15 +17,9 @@ _LONGEST: int = _SHARED["n"][1]
 
 
 class MovingNetwork(explore.MovingNetwork):
-    """MovingNetwork with its numbers."""
-
     def exponent(self, n: int) -> float:
-        """Return c, the slope of ``distances`` in logarithms between n − 1 and n + 1.
-
-        Raises:
-            ValueError: n is not a whole number >= 2.
-        """
-        ends = _checks.whole("n", n, low=2) + np.array([-1, 1])
+        """Return c, the slope of ``distances`` in logarithms between n − 1 and n + 1."""
+        ends = n + np.array([-1, 1])
         return sgd.exponent(ends, self.distances(ends))
 
     def nearest(self) -> tuple[dict[str, Any], bool]:
@@ -39,12 +33,10 @@ class MovingNetwork(explore.MovingNetwork):
         return run, bool(np.max(away(run)) < _SHARED["near"])
 
     def said(self) -> list[str]:
-        """Return numbers that the script tells."""
         far, c = float(self.distances(self.n)), self.exponent(self.n)
         return [f"|Δ|² = {compact(far)}", f"c = {fixed(c, 2)}"]
 
     def shows(self) -> dict[str, list[Array]]:
-        """Return the lines that are drawn, by the script's names."""
         across = (0.0, float(np.log10(_LONGEST)))
         steps = np.unique(np.rint(10 ** np.linspace(0, across[1], 241)).astype(int))
         later = steps[steps > 1]

@@ -18,8 +18,6 @@ _EDGE = float(max((_QUINTIC - np.polynomial.Polynomial([0.0, 1.0])).roots().real
 
 
 class MuonQuintic(explore.MuonQuintic):
-    """MuonQuintic with its numbers."""
-
     def _walk(self, before: int) -> Array:
         """Return the values after 0 … 24 steps, of which the first ``before`` are the quintic's, shape (25,)."""
         values = [self.sigma]
@@ -41,6 +39,5 @@ class MuonQuintic(explore.MuonQuintic):
         return "more than 1000" if abs(value) > _LOST else f"{gap:.3g}" if gap >= 1e-3 else f"{gap:.1e}"
 
     def said(self) -> list[str]:
-        """Return numbers that the script tells."""
         alone, then = (self._told(self._walk(before)[self.n]) for before in (_LAST, self.before))
         return [f"{_EDGE:.4f}", f"{self.sigma:.3g}", f"{self.n}", f"{alone}", f"{self.before}", f"{then}"]

@@ -16,8 +16,6 @@ _EDGE: float = _SHARED["edge"]
 
 
 class NoisyOscillator(explore.NoisyOscillator):
-    """NoisyOscillator with its numbers."""
-
     def mode(self) -> sgd.Mode:
         """Return the oscillator."""
         return sgd.Mode(self.rho, eta=self.eta, beta=self.beta)
@@ -27,9 +25,6 @@ class NoisyOscillator(explore.NoisyOscillator):
 
         Args:
             form: "discrete" or "sde".
-
-        Raises:
-            ValueError: there is no such form.
         """
         if not self.mode().stable:
             return None
@@ -64,12 +59,10 @@ class NoisyOscillator(explore.NoisyOscillator):
         return np.array(states)
 
     def said(self) -> list[str]:
-        """Return numbers that the script tells."""
         law = self.law()
         return [f"ζ = {compact(self.mode().zeta)}", "diverges" if law is None else compact(math.sqrt(law[0, 0]))]
 
     def shows(self) -> dict[str, list[Array]]:
-        """Return the lines that are drawn, by the script's names."""
         mode = self.mode()
         units = np.array([1.0, 1 / mode.omega])
         return {

@@ -16,8 +16,6 @@ _EDGE: float = _SHARED["edge"]
 
 
 class NoisyValley(explore.NoisyValley):
-    """NoisyValley with its numbers."""
-
     def process(self) -> sgd.OrnsteinUhlenbeck:
         """Return the process, with κ = 1."""
         axes = rotation(self.angle)
@@ -30,11 +28,9 @@ class NoisyValley(explore.NoisyValley):
         return {"drift": drift, "down": drift - around, "round": around}
 
     def said(self) -> list[str]:
-        """Return numbers that the script tells."""
         return [f"2Q₁₂ = {fixed(2 * self.process().skew[0, 1], 3)}", "A valley at 45.0°"]
 
     def shows(self) -> dict[str, list[Array]]:
-        """Return the lines that are drawn, by the script's names."""
         place, levels = np.array(self.start), {"phi": _VALLEY, "psi": self.process().curvature}
         return {
             **{name: inside(_level(m, place), (-_EDGE, _EDGE), (-_EDGE, _EDGE)) for name, m in levels.items()},

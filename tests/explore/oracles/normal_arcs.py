@@ -15,8 +15,6 @@ _SHARED = explore.NormalArcs._shared
 
 
 class NormalArcs(explore.NormalArcs):
-    """NormalArcs with its numbers."""
-
     def lengths(self) -> dict[str, float]:
         """Return the length of each way in the Fisher metric, as that of a thousand short pieces."""
         lengths = {}
@@ -39,11 +37,9 @@ class NormalArcs(explore.NormalArcs):
         }
 
     def said(self) -> list[str]:
-        """Return numbers that the script tells."""
         return [fixed(length, 3) for length in self.lengths().values()]
 
     def shows(self) -> dict[str, list[Array]]:
-        """Return the lines that are drawn, by the script's names."""
         edge, lines = _SHARED["edge"], {}
         value, here = np.linspace(-edge, edge, 161), self._ways(np.array([self.share]))
         for name, points in self._ways(np.linspace(0, 1, 161)).items():

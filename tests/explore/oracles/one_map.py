@@ -15,8 +15,6 @@ _H = np.array(_SHARED["curvatures"])
 
 
 class OneMap(explore.OneMap):
-    """OneMap with its numbers."""
-
     def gains(self) -> dict[str, Array]:
         """Return K1 and K2 of both modes, shape (2, 2), for each law."""
         price = ln.prices.Acceleration(m=1.0, speed=self.speed)
@@ -65,7 +63,6 @@ class OneMap(explore.OneMap):
         return total
 
     def said(self) -> list[str]:
-        """Return numbers that the script tells."""
         moves = 1 if self.start[1] else 0
         told = (("optimal", moves), ("ball", moves), ("optimal", 0)) if any(self.start) else (("optimal", 0),)
         share = [fixed(100 * self.overshoot(law, mode), 1) for law, mode in told]
@@ -75,7 +72,6 @@ class OneMap(explore.OneMap):
         return words
 
     def shows(self) -> dict[str, list[Array]]:
-        """Return the lines that are drawn, by the script's names."""
         edge, (right, top) = _SHARED["edge"], _SHARED["widest"]
         laws = list(self.gains())
         lines = {law: inside(self.path(law), (-edge, edge), (-edge, edge)) for law in laws}

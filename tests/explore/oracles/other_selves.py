@@ -14,8 +14,6 @@ _PLANNERS = ("committed", "sophisticated", "naive")
 
 
 class OtherSelves(explore.OtherSelves):
-    """OtherSelves with its numbers."""
-
     def lines(self) -> dict[str, Array]:
         """Return the shares that the next step leaves, and log₁₀ of the distances left, over the number of steps."""
         n, shares = grid(_AXIS), self.shares()
@@ -26,7 +24,6 @@ class OtherSelves(explore.OtherSelves):
         return over(_AXIS, n, heights)
 
     def said(self) -> list[str]:
-        """Return numbers that the script tells."""
         lines = {name: line[self.n, 1] for name, line in self.lines().items()}
         told = (f"{who} {lines[who]:.4f} and {10 ** lines[f'{who}Left']:.4f}" for who in _PLANNERS)
         return [f"{self.n}", f"{'; '.join(told)}"]

@@ -6,9 +6,6 @@ from lossnav import explore
 
 
 class PathPace(explore.PathPace):
-    """PathPace with its numbers."""
-
     def said(self) -> list[str]:
-        """Return numbers that the script tells."""
         speed, direction = self.parts()
         return [f"{self.power:.2f}", f"{self.pace:.2f}", f"{speed:.3f}", f"{direction:.3f}"]

@@ -13,8 +13,6 @@ _SHARED = explore.PlannedSteps._shared
 
 
 class PlannedSteps(explore.PlannedSteps):
-    """PlannedSteps with its numbers."""
-
     def rate(self) -> float:
         """Return r of the path, unit 1/T."""
         return float(rules.rates(Objective(gamma=self.gamma), [[1.0]])[0])
@@ -35,11 +33,9 @@ class PlannedSteps(explore.PlannedSteps):
         return {**sums, "limit": self.rate() / 2}
 
     def said(self) -> list[str]:
-        """Return numbers that the script tells."""
         return [*(fixed(J, 3) for J in self.costs().values()), f"m = {fixed(self.factors()['planned'], 4)}"]
 
     def shows(self) -> dict[str, list[Array]]:
-        """Return the lines that are drawn, by the script's names."""
         span = _SHARED["span"]
         t, n = np.linspace(0, span, 201), np.arange(int(span / self.dt) + 2)
         lines = {"limit": (t, np.exp(-self.rate() * t))}

@@ -18,8 +18,6 @@ _PLAN, _NOISE = float(_SHARED["plan"]), float(_SHARED["noise"])
 
 
 class Postponed(explore.Postponed):
-    """Postponed with its numbers."""
-
     def ends(self) -> float:
         """Return the date on which it ends; inf if it never does."""
         if self.moved == 1:
@@ -42,7 +40,6 @@ class Postponed(explore.Postponed):
         return over(_AXIS, t, heights)
 
     def said(self) -> list[str]:
-        """Return numbers that the script tells."""
         rate, error = (float(part[0]) for part in _course(np.array([self.now]), self.moved, self.every))
         end = self.ends()
         date = "never comes" if math.isinf(end) else f"comes at {end:.2f} instead of {_PLAN:.2f}"

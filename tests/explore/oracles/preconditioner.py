@@ -16,8 +16,6 @@ _SHARED = explore.Preconditioner._shared
 
 
 class Preconditioner(explore.Preconditioner):
-    """Preconditioner with its numbers."""
-
     def _phi(self, rule: str, h: Array) -> Array:
         """Return φ of a rule at curvatures h > 0, shape (N,): a step is −φ(h) times the gradient."""
         return -np.asarray(_RULES[rule](Objective(gamma=self.gamma), np.ones_like(h), np.diag(h), self.dt))
@@ -27,13 +25,11 @@ class Preconditioner(explore.Preconditioner):
         return {rule: float(self._phi(rule, np.array([self.curvature]))[0]) for rule in _RULES}
 
     def said(self) -> list[str]:
-        """Return numbers that the script tells."""
         gamma, dt = self.gamma, self.dt
         corner = f"γ²/4 = {compact(gamma**2 / 4)}" if gamma * dt < 2 else f"γ/Δt = {compact(gamma / dt)}"
         return [corner, *(compact(value) for value in self.values().values() if value >= 0.01)]
 
     def shows(self) -> dict[str, list[Array]]:
-        """Return the lines that are drawn, by the script's names."""
         ends = np.log10(_SHARED["traits"]["curvature"]["range"])
         powers = np.linspace(ends[0], ends[1], 141)
         return {

@@ -15,8 +15,6 @@ _AXIS = _SHARED["axis"]
 
 
 class PullBack(explore.PullBack):
-    """PullBack with its numbers."""
-
     def lines(self) -> dict[str, Array]:
         """Return the loss of the second task, the pull to the first, and both, over θ."""
         theta = grid(_AXIS)
@@ -32,7 +30,6 @@ class PullBack(explore.PullBack):
         return task, pull
 
     def said(self) -> list[str]:
-        """Return numbers that the script tells."""
         known = {"eta": 1.0, "k": 1.0, "gamma": 1.0, "entropy": 0.0}
         kept = weights.overdamped_offset(1.0, initial=1 / self.certainty, curvature=self.curvature, **known)
         task, pull = (float(cost[0]) for cost in self._costs(np.array([self.place])))

@@ -17,8 +17,6 @@ _AXIS = _SHARED["axis"]
 
 
 class PushAndBrake(explore.PushAndBrake):
-    """PushAndBrake with its numbers."""
-
     def lines(self) -> dict[str, Array]:
         """Return places and momenta over time."""
         t = grid(_AXIS)
@@ -38,7 +36,6 @@ class PushAndBrake(explore.PushAndBrake):
         }
 
     def said(self) -> list[str]:
-        """Return numbers that the script tells."""
         at = {name: float(height[0]) for name, height in self._heights(np.array([self.now])).items()}
         ball = "swings about the minimum" if self.gamma < 2 else "comes to rest without a swing"
         return [

@@ -22,8 +22,6 @@ _EQUAL = 1e-7  # depths and costs that differ by less are the same
 
 
 class Race(explore.Race):
-    """Race with its numbers."""
-
     def loss(self) -> Loss:
         """Return the landscape."""
         return dug_landscape(self.tilt, self.dug)
@@ -113,14 +111,12 @@ class Race(explore.Race):
         return f"Look {sight}: {deep['planner']} of 26 reach the deep well. Gradient descent: {deep['descent']}."
 
     def said(self) -> list[str]:
-        """Return numbers that the script tells."""
         ends = [f"{count} of 26" for count in self.deep_ends().values()] if len(self.deepest()) == 1 else []
         start = [fixed(self.action(), 3), fixed(self.losses()["adam"][0], 2)]
         known = [] if self.dug[1] else [f"γₕₑₜ = {self.threshold():.3f}"]
         return [*ends, *start, *known, f"deepest at θ₁ = {' and '.join(fixed(x, 2) for x in self.deepest())}"]
 
     def shows(self) -> dict[str, list[Array]]:
-        """Return the lines that are drawn, by the script's names."""
         t = np.arange(_RACE["steps"] + 1) * _RACE["step"]
         fan = 9 / _rest_rate(self.gamma) * np.linspace(0, 1, 73) ** 2
         return {

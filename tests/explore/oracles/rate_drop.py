@@ -15,8 +15,6 @@ _ETA, _BETA = 0.1, 0.9  # after the drop: only the memory in steps counts
 
 
 class RateDrop(explore.RateDrop):
-    """RateDrop with its numbers."""
-
     def lines(self) -> dict[str, Array]:
         """Return the radius over its new rest, and the angle per step over that before the drop, over steps."""
         n = grid(_AXIS)
@@ -45,7 +43,6 @@ class RateDrop(explore.RateDrop):
         return squared / np.sqrt(rest)
 
     def said(self) -> list[str]:
-        """Return numbers that the script tells."""
         squared = float(self._squared(np.array([self.n]))[0])
         return [
             f"{1 / self.drop:.3f}",

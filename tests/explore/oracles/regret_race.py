@@ -19,8 +19,6 @@ _LINES, _ADAM = _SHARED["lines"], _SHARED["adam"]
 
 
 class RegretRace(explore.RegretRace):
-    """RegretRace with its numbers."""
-
     def paths(self) -> dict[str, Array]:
         """Return where each rule is after 0, 1, … steps, shapes (N + 1, 2)."""
         return {rule: self._walk(rule) for rule in _LINES}
@@ -71,12 +69,10 @@ class RegretRace(explore.RegretRace):
         return np.array(places)
 
     def said(self) -> list[str]:
-        """Return numbers that the script tells."""
         least = min(self.regrets().values(), key=lambda bill: bill.relative)
         return [f"pays {compact(least.relative)} of"]
 
     def shows(self) -> dict[str, list[Array]]:
-        """Return the lines that are drawn, by the script's names."""
         edge = _SHARED["edge"]
         lines = self.paths()
         if any(self.start):

@@ -22,8 +22,6 @@ _RULES = {
 
 
 class Renamed(explore.Renamed):
-    """Renamed with its numbers."""
-
     def lines(self) -> dict[str, Array]:
         """Return the level line, what has one length in ψ, and the paths of gradient flows with each rule, in θ."""
         start, ring = self._start(), circle(240)
@@ -55,7 +53,6 @@ class Renamed(explore.Renamed):
         return float(np.degrees(np.abs(np.arctan2(cross, ways[0] @ ways[1]))))
 
     def said(self) -> list[str]:
-        """Return numbers that the script tells."""
         turned = {rule: self._turned(rule) for rule in _RULES}
         return [
             f"{turned['descent']:.1f}",

@@ -17,8 +17,6 @@ _BLOCK: int = _SHARED["block"]
 
 
 class ScaleCone(explore.ScaleCone):
-    """ScaleCone with its numbers."""
-
     def angle(self) -> float:
         """Return the angle of a step at rest, in radians (T29)."""
         return self.eta * noether.limiting_angular_speed(eta=self.eta, beta=self.beta, decay=self.decay)
@@ -47,11 +45,9 @@ class ScaleCone(explore.ScaleCone):
         return np.asarray(np.sqrt(np.mean(turned.reshape(-1, _BLOCK) ** 2, axis=1)) / self.angle())
 
     def said(self) -> list[str]:
-        """Return numbers that the script tells."""
         return [f"{compact(1000 * self.angle())} mrad", f"r∗ = {compact(self.rest())}"]
 
     def shows(self) -> dict[str, list[Array]]:
-        """Return the lines that are drawn, by the script's names."""
         walk, edge = self.walk(), _SHARED["edge"]
         chart = (0.0, _STEPS / 100), (0.0, _SHARED["top"])
         blocks = (np.arange(_STEPS // _BLOCK) + 0.5) * _BLOCK / 100

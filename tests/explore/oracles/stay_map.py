@@ -15,14 +15,10 @@ _SHARED = explore.StayMap._shared
 
 
 class StayMap(Plans, explore.StayMap):
-    """StayMap with its numbers."""
-
     def said(self) -> list[str]:
-        """Return numbers that the script tells."""
         return [f"J = {fixed(J, 4)}" for J in self.actions().values() if math.isfinite(J)]
 
     def shows(self) -> dict[str, list[Array]]:
-        """Return the lines that are drawn, by the script's names."""
         lines = {"edge": [np.array([(np.log10(gamma), theta) for gamma, theta in _SHARED["border"]])]}
         for name, law in laws(self.gamma).items():
             if np.isfinite(self.actions()[name]):

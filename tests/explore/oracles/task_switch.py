@@ -44,8 +44,6 @@ class Stretch:
 
 
 class TaskSwitch(explore.TaskSwitch):
-    """TaskSwitch with its numbers."""
-
     def life(self) -> list[Stretch]:
         """Return the stretches of the learner's life, each with its plan; the first is rest."""
         first, rest = _SHARED["first"], self._rest(_SHARED["first"]["curvature"])
@@ -95,7 +93,6 @@ class TaskSwitch(explore.TaskSwitch):
         return Stretch(time, curvature, minimum, rest, self.rate(), plan)
 
     def said(self) -> list[str]:
-        """Return numbers that the script tells."""
         following = self.next_task()
         return [
             f"r = {compact(self.rate())}",
@@ -104,7 +101,6 @@ class TaskSwitch(explore.TaskSwitch):
         ]
 
     def shows(self) -> dict[str, list[Array]]:
-        """Return the lines that are drawn, by the script's names."""
         window = _SHARED["window"]
         first, last = self.now - window["past"], self.now - window["past"] + window["span"]
         pieces = self._pieces(first, last)

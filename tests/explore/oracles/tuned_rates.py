@@ -38,8 +38,6 @@ def _means() -> dict[str, dict[str, dict[int, float]]]:
 
 
 class TunedRates(explore.TunedRates):
-    """TunedRates with its numbers."""
-
     def lines(self) -> dict[str, Array]:
         """Return mean accuracies over half decades, and the ends of what may be tried."""
         lines = {}
@@ -53,7 +51,6 @@ class TunedRates(explore.TunedRates):
         return lines
 
     def said(self) -> list[str]:
-        """Return numbers that the script tells."""
         words = []
         for rules in _means().values():
             best = [[m for half, m in of.items() if abs(half - self.rate) <= self.tries] for of in rules.values()]

@@ -14,8 +14,6 @@ _AXIS, _RIDGE = _SHARED["axis"], float(_SHARED["ridge"])
 
 
 class ValueBounds(explore.ValueBounds):
-    """ValueBounds with its numbers."""
-
     def bounds(self) -> tuple[float, float, float]:
         """Return the lower bound, the value and the upper bound at the start."""
         theta = np.array([self.start])
@@ -37,7 +35,6 @@ class ValueBounds(explore.ValueBounds):
         return over(_AXIS, theta, heights)
 
     def said(self) -> list[str]:
-        """Return numbers that the script tells."""
         lower, value, upper = self.bounds()
         return [f"{self.start:.2f}", f"{value:.3f}", f"{lower:.3f}", f"{upper:.3f}"]
 

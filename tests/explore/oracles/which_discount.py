@@ -8,10 +8,7 @@ from lossnav import explore
 
 
 class WhichDiscount(explore.WhichDiscount):
-    """WhichDiscount with its numbers."""
-
     def said(self) -> list[str]:
-        """Return numbers that the script tells."""
         here = np.array([self.gamma])
         own, descent = (float(self._regret(power, here)[0]) for power in (self.power, 1.0))
         c, other = (float(self._alignment(power, here)[0]) for power in (self.power, 1.0))
