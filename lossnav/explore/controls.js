@@ -6,19 +6,6 @@
 import { clamp, draw, fixed, lastOf, make, setAll, trueMinus } from "./kit.js";
 
 /**
- * @typedef {object} Slider
- * @property {string} symbol
- * @property {string} name
- * @property {{ value: number, label: string }[]} marks under the track
- * @property {(value: number) => number} toPosition from 0 to 1
- * @property {(position: number) => number} toValue
- * @property {(value: number) => string} text
- * @property {(value: number) => void} onInput
- * @property {number} [steps]
- * @property {string} [part] by which the text around it speaks of it
- */
-
-/**
  * @typedef {object} Dial
  * @property {string} symbol
  * @property {string} name
@@ -31,27 +18,31 @@ import { clamp, draw, fixed, lastOf, make, setAll, trueMinus } from "./kit.js";
 
 /** @typedef {{ toPosition: (value: number) => number, toValue: (position: number) => number, steps?: number }} Track */
 
+/** @typedef {ReturnType<typeof traitDial>} Slider */
+
 /**
- * A native range input with its label, live value and marks under the track.
- * @param {Slider} slider
+ * A slider for a trait: a native range input with its label, live value and marks under the track.
+ * @param {State<any>} state
+ * @param {string} trait by which the text around it speaks of it, too
+ * @param {Dial} dial
+ * @param {Track} track
  */
-export function slider({ symbol, name, marks, toPosition, toValue, text, onInput, steps = 1000, part }) {
+export function traitDial(state, trait, { symbol, name, marks, digits = 2, unit = "", text = (v) => fixed(v, digits) + unit, label = (v) => trueMinus(String(v)) + unit }, { toPosition, toValue, steps = 1000 }) {
   const input = make("input", { type: "range", min: 0, max: steps, step: 1, "aria-label": `${symbol}, ${name}` });
   const shown = make("output", { class: "ln-value" });
-  const track = make("span", { class: "ln-track" }, input);
   const tags = marks.map(() => make("span", { class: "ln-mark", "aria-hidden": "true" }));
-  track.append(...tags);
   /** Puts a mark where its value is; one that leaves the track is hidden. */
-  const mark = (/** @type {number} */ i, /** @type {number} */ value, /** @type {string} */ label) => {
+  const mark = (/** @type {number} */ i, /** @type {number} */ value, words = label(value)) => {
     const at = toPosition(value);
-    tags[i].textContent = label;
+    tags[i].textContent = words;
     tags[i].style.setProperty("--at", String(clamp(at, 0, 1)));
     tags[i].style.visibility = at < 0 || at > 1 ? "hidden" : "";
   };
-  marks.forEach(({ value, label }, i) => mark(i, value, label));
+  marks.forEach((value, i) => mark(i, value));
   const head = make("span", { class: "ln-head" }, make("b", {}, symbol), ` ${name}`, shown);
-  const node = make("label", { class: "ln-slider ln-marked", ...(part ? { "data-part": part } : {}) }, head, track);
-  input.addEventListener("input", () => onInput(toValue(input.valueAsNumber / steps)));
+  const node = make("label", { class: "ln-slider ln-marked", "data-part": trait }, head, make("span", { class: "ln-track" }, input, ...tags));
+  const go = () => state.set(trait, toValue(input.valueAsNumber / steps));
+  input.addEventListener("input", go);
   input.addEventListener("keydown", (event) => {
     const way = ARROWS.get(event.key);
     if (!way) return;
@@ -62,7 +53,7 @@ export function slider({ symbol, name, marks, toPosition, toValue, text, onInput
     let next = clamp(input.valueAsNumber + by, 0, steps);
     while (text(toValue(next / steps)) === before && next > 0 && next < steps) next = clamp(next + by, 0, steps);
     input.valueAsNumber = next;
-    onInput(toValue(next / steps));
+    go();
   });
   const show = (/** @type {number} */ value) => {
     // Positions between the input's own steps are left alone while it is being moved.
@@ -72,18 +63,6 @@ export function slider({ symbol, name, marks, toPosition, toValue, text, onInput
     shown.textContent = text(value);
   };
   return { node, show, mark };
-}
-
-/**
- * A slider for a trait, along a track of one's own.
- * @param {State<any>} state
- * @param {string} trait
- * @param {Dial} dial
- * @param {Track} track
- */
-export function traitDial(state, trait, { symbol, name, marks, digits = 2, unit = "", text = (v) => fixed(v, digits) + unit, label = (v) => trueMinus(String(v)) + unit }, track) {
-  const labelled = marks.map((value) => ({ value, label: label(value) }));
-  return slider({ symbol, name, marks: labelled, text, onInput: (v) => state.set(trait, v), part: trait, ...track });
 }
 
 const forgets = (/** @type {number} */ beta) => Math.log(1 - beta);
@@ -105,7 +84,7 @@ const TRACKS = {
 
 /**
  * The slider that constants declare beside the range of a trait.
- * @type {(state: State<any>, traits: Record<string, any>, trait: string, more?: Partial<Dial>) => ReturnType<typeof slider>}
+ * @type {(state: State<any>, traits: Record<string, any>, trait: string, more?: Partial<Dial>) => Slider}
  */
 export function declaredDial(state, traits, trait, more) {
   const { dial, range, steps, whole, ...own } = traits[trait];
@@ -120,7 +99,7 @@ export function declaredDial(state, traits, trait, more) {
 
 /**
  * The sliders of all traits that have one, but for those that are `made`.
- * @type {(state: State<any>, traits: Record<string, any>, made?: object) => Record<string, ReturnType<typeof slider>>}
+ * @type {(state: State<any>, traits: Record<string, any>, made?: object) => Record<string, Slider>}
  */
 export function declaredDials(state, traits, made = {}) {
   const wanted = Object.keys(traits).filter((trait) => traits[trait].dial && !(trait in made));
@@ -129,11 +108,11 @@ export function declaredDials(state, traits, made = {}) {
 
 /**
  * The same for a trait whose dial is declared in the view.
- * @type {(state: State<any>, trait: string, dial: string, given: Dial, steps?: number) => ReturnType<typeof slider>}
+ * @type {(state: State<any>, trait: string, dial: string, given: Dial, steps?: number) => Slider}
  */
 export const dialAlong = (state, trait, dial, { marks, ...given }, steps) => declaredDial(state, { [trait]: { ...given, dial, range: marks, steps } }, trait);
 
-/** @typedef {(state: State<any>, trait: string, dial: Dial, steps?: number) => ReturnType<typeof slider>} MakeDial */
+/** @typedef {(state: State<any>, trait: string, dial: Dial, steps?: number) => Slider} MakeDial */
 
 /** @type {MakeDial} */
 export const linearDial = (state, trait, dial, steps) => dialAlong(state, trait, "linear", dial, steps);
@@ -144,7 +123,7 @@ export const angleDial = (state, trait, dial, steps) => linearDial(state, trait,
 
 /**
  * The slider of γ in the explorables that allow γ = 0.
- * @type {(state: State<any>, marks: number[]) => ReturnType<typeof slider>}
+ * @type {(state: State<any>, marks: number[]) => Slider}
  */
 export const discountDial = (state, marks) => dialAlong(state, "gamma", "root", { symbol: "γ", name: "discount rate", marks });
 

@@ -98,10 +98,7 @@ export function compact(value) {
 /** An angle in degrees. */
 export const degrees = (/** @type {number} */ value) => `${fixed(value, 1)}°`;
 
-/**
- * Two numbers in brackets.
- * @type {(values: number[], spell: (value: number) => string) => string}
- */
+/** @type {(values: number[], spell: (value: number) => string) => string} */
 export const couple = ([a, b], spell) => `(${spell(a)}, ${spell(b)})`;
 
 /**
@@ -191,16 +188,10 @@ export function trace(points) {
   return path;
 }
 
-/**
- * A line through pixel points.
- * @type {(at: Element, points: number[][], style: Attributes) => SVGPathElement}
- */
+/** @type {(at: Element, points: number[][], style: Attributes) => SVGPathElement} */
 export const drawLine = (at, points, style) => draw(at, "path", { class: "ln-line", d: trace(points), ...style });
 
-/**
- * A dot at a pixel.
- * @type {(at: Element, point: number[], r: number, fill: string) => SVGCircleElement}
- */
+/** @type {(at: Element, point: number[], r: number, fill: string) => SVGCircleElement} */
 export const drawDot = (at, [cx, cy], r, fill) => draw(at, "circle", { class: "ln-dot", cx, cy, r, fill });
 
 /**
@@ -236,10 +227,7 @@ export function panelWindow(at, { left, right, top, bottom }) {
   return draw(at, "svg", { x: left, y: top, width, height, viewBox: `${left} ${top} ${width} ${height}` });
 }
 
-/**
- * An upright line through a panel.
- * @type {(at: Element, x: number, box: { top: number, bottom: number }, kind: string) => void}
- */
+/** @type {(at: Element, x: number, box: { top: number, bottom: number }, kind: string) => void} */
 export const upright = (at, x, { top, bottom }, kind) => void draw(at, "line", { class: kind, x1: x, x2: x, y1: top, y2: bottom });
 
 /**

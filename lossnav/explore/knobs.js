@@ -2,7 +2,7 @@
 
 /** @import { Figure, Scale } from "./kit.js" */
 /** @import { State } from "./life.js" */
-/** @import { slider } from "./controls.js" */
+/** @import { Slider } from "./controls.js" */
 
 import { dialAlong, handle } from "./controls.js";
 import { clamp, ink } from "./kit.js";
@@ -10,7 +10,7 @@ import { traitPlayer } from "./runner.js";
 
 /**
  * The slider of β: equal parts of the track are equal factors of the memory 1/(1 − β).
- * @type {(state: State<any>, marks: number[]) => ReturnType<typeof slider>}
+ * @type {(state: State<any>, marks: number[]) => Slider}
  */
 export const momentumDial = (state, marks) => dialAlong(state, "beta", "memory", { symbol: "β", name: "momentum", marks, digits: 3 });
 

@@ -13,6 +13,23 @@ export const fastRate = (gamma, curvature) => Math.sqrt((gamma * gamma) / 4 + cu
 export const restRate = (gamma, curvature) => curvature / fastRate(gamma, curvature);
 
 /**
+ * What a time leaves where ẍ = −2gẋ − w²x: of a place 1, at rest, and of a push ẋ = 1, its place and its speed.
+ * @type {(g: number, square: number, time: number) => [number, number, number]}
+ */
+export function damped(g, square, time) {
+  const pace = Math.sqrt(Math.abs(g * g - square));
+  const turn = pace * time;
+  if (g * g < square) {
+    const fall = Math.exp(-g * time);
+    const pushed = time * fall * (turn === 0 ? 1 : Math.sin(turn) / turn);
+    return [fall * Math.cos(turn) + g * pushed, pushed, fall * Math.cos(turn) - g * pushed];
+  }
+  const slow = square / (g + pace);
+  const pushed = time * Math.exp(-slow * time) * meanDecay(2 * turn);
+  return [Math.exp(-slow * time) + slow * pushed, pushed, Math.exp(-(g + pace) * time) - slow * pushed];
+}
+
+/**
  * The mean of e^{−y} from 0 to x.
  * @type {(x: number) => number}
  */

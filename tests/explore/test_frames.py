@@ -8,7 +8,6 @@ import re
 import xml.etree.ElementTree as ElementTree
 
 import numpy as np
-import oracles
 import pictures
 import pytest
 from twins import WIDGETS, assert_shows_the_same
@@ -24,23 +23,6 @@ def test_the_script_draws_what_the_library_says(frame, setting):
     widget = WIDGETS[setting]()
     drawn = frame(widget)
     assert_shows_the_same(widget, drawn["curves"], drawn["words"])
-
-
-@pytest.mark.parametrize(
-    ("widget", "told"),
-    [
-        (oracles.BrokenCharge((2.2, 0.0), 0.1, 0.9, 0.0, 1.0), "away: the steps are too long for this valley"),
-        *(
-            (oracles.NoisyOscillator(eta=1.0, beta=0.0, rho=rho), what)  # what its hint promises
-            for rho, what in [(0.1, "is overdamped"), (1.0, "is underdamped"), (10.0, "SGD diverges")]
-        ),
-        (oracles.NoisyValley(angle=45.0, ratio=8.0), "othing goes round"),
-        (oracles.DoubleWell(gamma=1.0), "No path from here that meets the conditions of optimality crosses"),
-        (oracles.Race((0.1, 0.5), 5.0, 0.0, dug=(0.0, 0.9)), "the planner goes to a shallow well."),
-    ],
-)
-def test_a_frame_says_what_is_the_matter(frame, widget, told):
-    assert told in frame(widget)["words"]
 
 
 def test_the_twins_that_are_kept_are_what_the_scripts_draw(node):

@@ -96,15 +96,22 @@ def test_lengths_are_those_of_the_integral_and_the_arc_is_shortest(setting):
     assert lengths["arc"] <= min(lengths.values()) * (1 + 1e-9) + 1e-12
 
 
-# What is said at the ends of what can be set.
+# What is said at the ends of what can be set, and where something is the matter.
 SAID = [
     (explore.BallDecides(angle=0.0, gamma=4.0, norm=2, start=[0.05, 0.0]), "costs what the best path costs."),
+    (explore.BrokenCharge((2.2, 0.0), 0.1, 0.9, 0.0, 1.0), "away: the steps are too long for this valley"),
     (explore.DecayShrinks(decay=0.0), "Without decay every direction reaches its minimum."),
+    (explore.DoubleWell(gamma=1.0), "No path from here that meets the conditions of optimality crosses"),
     (explore.Horizon(start=[0.0, 0.0]), "At the minimum there is no step."),
     (explore.NoiseSpectrum(eta=0.1, beta=0.99, n=256), "c depends on n."),
+    (explore.NoisyOscillator(eta=1.0, beta=0.0, rho=0.1), "is overdamped"),  # the three that its hint promises
+    (explore.NoisyOscillator(eta=1.0, beta=0.0, rho=1.0), "is underdamped"),
+    (explore.NoisyOscillator(eta=1.0, beta=0.0, rho=10.0), "SGD diverges"),
+    (explore.NoisyValley(angle=45.0, ratio=8.0), "othing goes round"),
     (explore.OneMap(gamma=1.0, speed=1.0, start=[1.5, 0.0]), "Neither the best path swings nor the ball."),
     (explore.OneMap(gamma=1.0, speed=0.5, start=[0.0, 0.0]), "Neither the best path swings nor the ball."),
     (explore.Postponed(moved=0.0), "It ends at 4.00, as planned."),
+    (explore.Race((0.1, 0.5), 5.0, 0.0, dug=(0.0, 0.9)), "the planner goes to a shallow well."),
     (explore.Race(tilt=-0.01, gamma=0.05), "Look ahead:"),
     (explore.Race(tilt=1.2, gamma=10.0), "Look hardly ahead:"),
     (explore.RateDrop(n=1), "After 1 step it turns"),

@@ -3,21 +3,14 @@
 
 /** @import { Symmetric } from "../pairs.js" */
 
-import { samples } from "../kit.js";
-import { acted, radians } from "../pairs.js";
+import { clamp, samples } from "../kit.js";
+import { acted, alongTurn, radians } from "../pairs.js";
 import SHARED from "./constants.json" with { type: "json" };
 
 /** @typedef {{ angle: number, gamma: number, norm: number, start: number[] }} Setting */
 /** @typedef {number[]} Pair */
 
 const [ROUND, SQUARE] = [1, 2]; // the norms beside ℓ₁
-
-/** @type {(angle: number) => Symmetric} */
-export function hessian(angle) {
-  const [[a, b], turn] = [SHARED.curvatures, radians(angle)];
-  const [c, s] = [Math.cos(turn), Math.sin(turn)];
-  return [a * c * c + b * s * s, (a - b) * c * s, a * s * s + b * c * c];
-}
 
 /**
  * The velocity within the ball that goes down fastest.
@@ -31,7 +24,7 @@ function steepest(norm, [x, y]) {
   return Math.abs(x) >= Math.abs(y) ? [-Math.sign(x), 0] : [0, -Math.sign(y)];
 }
 
-const clip = (/** @type {number} */ v) => Math.max(-1, Math.min(1, v));
+const clip = (/** @type {number} */ v) => clamp(v, -1, 1);
 
 /**
  * The nearest velocity within the ball; ℓ₁'s is ℓ∞'s, turned and smaller.
@@ -135,7 +128,7 @@ export const piecesAfter = Math.sqrt;
  */
 export function compared(setting) {
   const { angle, gamma, norm, start } = setting;
-  const h = hessian(angle);
+  const h = alongTurn(radians(angle), SHARED.curvatures[0], SHARED.curvatures[1]);
   const span = SHARED.span * (sizeOf(norm, start) || 1);
   const [clock, fine] = [1, SHARED.parts].map((parts) => samples(0, 1, parts * SHARED.pieces).map((u) => span * u * u));
   const [weights, finely] = [clock, fine].map((ends) => weightsOf(gamma, ends));

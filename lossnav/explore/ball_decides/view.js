@@ -56,10 +56,7 @@ export default simpleExplorable("BallDecides", SHARED, (state) => {
   };
 });
 
-/**
- * Contours of the bowl, turned.
- * @type {(at: Element, square: SquareFrame, angle: number) => void}
- */
+/** @type {(at: Element, square: SquareFrame, angle: number) => void} */
 function contours(at, square, angle) {
   const [cx, cy] = [square.x(0), square.y(0)];
   for (let level = 0.5; level <= 10; level += 0.75) {

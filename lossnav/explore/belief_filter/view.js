@@ -224,10 +224,7 @@ function beliefScores({ hidden, average, smoother }, now) {
   return { average: score(average), smoother: score(smoother) };
 }
 
-/**
- * What the picture means, in words and numbers.
- * @type {(given: Setting, law: BeliefLaw, scores: Scores) => [string, string[]]}
- */
+/** @type {(given: Setting, law: BeliefLaw, scores: Scores) => [string, string[]]} */
 function beliefWords({ gamma, now }, law, scores) {
   const ahead = 1 - law.causal;
   const verdict =

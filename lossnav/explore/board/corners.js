@@ -54,10 +54,7 @@ const SOURCES = KNOWN.map(({ at }) => shownAt(at)?.source);
 /** The known corner whose code is what a corner shows. @type {(shown: Shown) => Known | undefined} */
 export const alike = ({ source }) => KNOWN[SOURCES.indexOf(source)];
 
-/**
- * The call that makes a corner's rule.
- * @type {(at: Corner, dt: string) => string[]}
- */
+/** @type {(at: Corner, dt: string) => string[]} */
 export function calledAt(at, dt) {
   const said = (/** @type {SwitchName} */ name) => /** @type {Record<SwitchName, Record<string, string>>} */ (/** @type {unknown} */ (TABLE.arguments))[name][at[name]];
   const wants = [said("horizon"), said("drift")].filter(Boolean).join(", ");

@@ -13,10 +13,7 @@ import SHARED from "./constants.json" with { type: "json" };
 const { numbers: NUMBERS } = SHARED.table;
 export const BOARD_BOWL = SHARED.curvatures;
 
-/**
- * The numbers of the switches that are on.
- * @type {(at: Corner) => Assumed}
- */
+/** @type {(at: Corner) => Assumed} */
 const assumedAt = (at) => ({
   gamma: at.horizon === "discounted" ? NUMBERS.gamma : 0,
   decay: at.drift === "decay" ? NUMBERS.j : 0,
@@ -83,10 +80,7 @@ export function runBoard(at, { start, dt, noise }) {
  * The first move from a place, without noise, divided by Δt.
  * @type {(at: Corner, place: number[], dt: number) => number[]}
  */
-export const firstVelocity = (at, place, dt) => runFirst(at, place, dt).map((v) => v / dt);
-
-/** @type {(at: Corner, place: number[], dt: number) => number[]} */
-function runFirst(at, place, dt) {
+export function firstVelocity(at, place, dt) {
   const assumed = assumedAt(at);
-  return place.map((x, i) => moveOf(assumed, look(at, assumed, { m: 0, v: 0 }, BOARD_BOWL[i] * x, 1), x, dt, at.time === "exact"));
+  return place.map((x, i) => moveOf(assumed, look(at, assumed, { m: 0, v: 0 }, BOARD_BOWL[i] * x, 1), x, dt, at.time === "exact") / dt);
 }

@@ -90,10 +90,7 @@ function wellRollers(f, plans) {
   return [roller(plans.descent.points, ink("descent")), ...(best ? [roller(best.points, ink("optimal"))] : [])];
 }
 
-/**
- * Sizes and scales of the four panels for one width.
- * @type {(paper: Paper) => WellFrame}
- */
+/** @type {(paper: Paper) => WellFrame} */
 function wellFrame({ root, stage, width }) {
   const w = stageWidth(root, width, 338);
   const [left, right] = [58, w - 12];
@@ -137,10 +134,7 @@ function wellGround(at, f, rests) {
   drawLine(at, line, { stroke: ink("neutral"), "stroke-width": 2, ...curve("loss", f.x, f.hill) });
 }
 
-/**
- * What depends on the state.
- * @type {(at: Element, f: WellFrame, families: Policy, plans: Plans, start: number) => void}
- */
+/** @type {(at: Element, f: WellFrame, families: Policy, plans: Plans, start: number) => void} */
 function wellMoving(at, f, families, plans, start) {
   const { indifference, rests } = families;
   const [hill, cost] = f.panels;
@@ -270,10 +264,7 @@ function wellRoad(at, f, plan, style, way) {
   draw(at, "path", { d: arrowhead(x, y, x - bx, y - by, 11), fill: style.stroke });
 }
 
-/**
- * The verdict in words, and its numbers.
- * @type {(policy: Policy, plans: Plans, start: number, threshold: number) => [string, string[]]}
- */
+/** @type {(policy: Policy, plans: Plans, start: number, threshold: number) => [string, string[]]} */
 function wellVerdict({ gamma, indifference, rests }, { stay, cross, best }, start, threshold) {
   const J = (/** @type {Plan | null} */ plan) => (plan ? fixed(plan.action, 4) : "none");
   const verdict = best === "stay" ? "Staying wins." : start > rests.barrier ? "The deep well wins." : "Crossing wins.";

@@ -109,10 +109,7 @@ function fieldArrows(f, drift) {
   return parts.join("");
 }
 
-/**
- * What the picture means, in words and numbers.
- * @type {(given: Setting, law: DriftLaw) => [string, string[]]}
- */
+/** @type {(given: Setting, law: DriftLaw) => [string, string[]]} */
 function fieldWords({ minimum, rate, decay, gamma }, law) {
   const gap = distance(law.rest, law.effective);
   const verdict =

@@ -20,20 +20,14 @@ export const GROUPS = { damping: [-3, 3], progress: [-4, 2] };
 /** @type {[number, string][]} */
 const DECADES = [[-2, "0.01"], [0, "1"], [2, "100"]];
 
-/**
- * Where the names of the limits stand.
- * @type {(f: Box) => Record<LimitName, { x: number, y: number, anchor: "start" | "middle" | "end" }>}
- */
+/** @type {(f: Box) => Record<LimitName, { x: number, y: number, anchor: "start" | "middle" | "end" }>} */
 const namePlaces = (f) => ({
   newton: { x: (f.left + f.right) / 2, y: f.top + 16, anchor: "middle" },
   ballistic: { x: f.left + 6, y: f.bottom - 7, anchor: "start" },
   descent: { x: f.right - 6, y: f.bottom - 7, anchor: "end" },
 });
 
-/**
- * Their boxes.
- * @type {(f: Box) => Edges[]}
- */
+/** @type {(f: Box) => Edges[]} */
 const nameBoxes = (f) =>
   entries(namePlaces(f)).map(([key, { x, y, anchor }]) => {
     const width = textWidth(LIMITS[key].name);

@@ -129,10 +129,7 @@ function stepResult(start, gamma, dt) {
   return { start, gamma, dt, optimal, steps, ways, errors, nearest };
 }
 
-/**
- * Sizes and scales of both drawings for one width.
- * @type {(paper: Paper, plane: Paper) => StepFrame}
- */
+/** @type {(paper: Paper, plane: Paper) => StepFrame} */
 function stepFrame(paper, plane) {
   const frame = squareFrame(paper, { edge: SHARED.edge, ticks: [-4, -2, 0, 2, 4], names: ["θ₁ (h = 1/9)", "θ₂ (h = 1)"] });
   const [pw, ph] = [Math.min(plane.width - 24, 520), 220];
@@ -212,10 +209,7 @@ function nearestTime(f, start, gamma, px, py) {
   return best[1];
 }
 
-/**
- * The verdict in words, and its numbers.
- * @type {(result: StepResult) => [string, string[]]}
- */
+/** @type {(result: StepResult) => [string, string[]]} */
 function stepWords({ start, gamma, dt, optimal, errors, nearest }) {
   const e = errors[nearest];
   const { name } = LIMITS[nearest];

@@ -121,10 +121,7 @@ function valleyMoving(at, f, given, law) {
   placeLabels(at, edges(f), labels, [from, pixel(ellipseTip(given))].map((point) => around(point)), strokes);
 }
 
-/**
- * What the picture means, in words and numbers.
- * @type {(given: Setting, law: MetricLaw) => [string, string[]]}
- */
+/** @type {(given: Setting, law: MetricLaw) => [string, string[]]} */
 function valleyWords({ start, gamma }, law) {
   const spread = angleBetween(law.ways.natural, law.ways.newton);
   const verdict =

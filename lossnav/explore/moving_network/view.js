@@ -54,10 +54,7 @@ export default simpleExplorable("MovingNetwork", SHARED, (state, root) => {
   };
 });
 
-/**
- * Lines and dots.
- * @type {(at: Element, scene: Scene, far: Float64Array, near: { run: Run, same: boolean }, n: number) => void}
- */
+/** @type {(at: Element, scene: Scene, far: Float64Array, near: { run: Run, same: boolean }, n: number) => void} */
 function drawMotion(at, { f, x, up, slope }, far, { run, same }, n) {
   const [upper, lower] = [panelWindow(at, f.rows.far), panelWindow(at, f.rows.slope)];
   const steps = [...new Set(samples(0, Math.log10(longest), 1200).map((u) => Math.round(10 ** u)))];

@@ -1,5 +1,6 @@
 // One mode of SGD with momentum: the oscillator, the recursion with its noise, and the stationary laws of both.
 
+import { damped } from "../rates.js";
 import SHARED from "./constants.json" with { type: "json" };
 
 /** @typedef {{ eta: number, beta: number, rho: number }} Setting */
@@ -22,17 +23,9 @@ export const settles = (/** @type {Setting} */ { eta, beta, rho }) => eta * rho 
  * @type {(setting: Setting, t: number, start: number[]) => number[]}
  */
 export function oscillator(setting, t, [a, b]) {
-  const { gamma, omega, alpha2 } = rates(setting);
-  const alpha = Math.sqrt(Math.abs(alpha2));
-  const turn = alpha * t;
-  if (alpha2 < 0) {
-    const [fall, s] = [Math.exp(-gamma * t), t * Math.exp(-gamma * t) * (turn === 0 ? 1 : Math.sin(turn) / turn)];
-    const c = fall * Math.cos(turn);
-    return [a * (c + gamma * s) + b * s, b * (c - gamma * s) - omega ** 2 * a * s];
-  }
-  const slow = omega ** 2 / (gamma + alpha);
-  const s = t * Math.exp(-slow * t) * (turn === 0 ? 1 : -Math.expm1(-2 * turn) / (2 * turn));
-  return [a * (Math.exp(-slow * t) + slow * s) + b * s, b * (Math.exp(-(gamma + alpha) * t) - slow * s) - omega ** 2 * a * s];
+  const { gamma, omega } = rates(setting);
+  const [kept, pushed, speed] = damped(gamma, omega ** 2, t);
+  return [a * kept + b * pushed, b * speed - omega ** 2 * a * pushed];
 }
 
 /**

@@ -86,10 +86,7 @@ function ellipse({ theta, v, both }) {
   return samples(0, 2 * Math.PI, 120).map((u) => [2 * Math.sqrt(theta) * Math.cos(u), 2 * (side * Math.cos(u) + rest * Math.sin(u))]);
 }
 
-/**
- * What the setting is, in words.
- * @type {(setting: Setting, start: number[]) => [string, string[]]}
- */
+/** @type {(setting: Setting, start: number[]) => [string, string[]]} */
 function words(setting, start) {
   const { eta, beta, rho } = setting;
   const { zeta, alpha2 } = rates(setting);

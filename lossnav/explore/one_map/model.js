@@ -2,7 +2,7 @@
 // rates r = r_γ(q) for the heavy ball's rates q (W2). All start from rest.
 
 import { clamp, lastOf, samples } from "../kit.js";
-import { restRate } from "../rates.js";
+import { damped, restRate } from "../rates.js";
 import SHARED from "./constants.json" with { type: "json" };
 
 /** @typedef {{ gamma: number, speed: number, start: number[] }} Setting */
@@ -36,20 +36,8 @@ const average = (price, h) => {
   return [r * b, r + b];
 };
 
-/**
- * What is left after the time t of a mode that was let go at rest.
- * @param {Gains} gains
- * @param {number} t
- */
-function left([first, second], t) {
-  const half = second / 2;
-  const square = half * half - first;
-  if (Math.abs(square) < 1e-9 * first) return Math.exp(-half * t) * (1 + half * t);
-  const swing = Math.sqrt(Math.abs(square));
-  if (square < 0) return Math.exp(-half * t) * (Math.cos(swing * t) + (half / swing) * Math.sin(swing * t));
-  const [slow, fast] = [first / (half + swing), half + swing];
-  return (fast * Math.exp(-slow * t) - slow * Math.exp(-fast * t)) / (fast - slow);
-}
+/** What is left after the time t of a mode that was let go at rest. @type {(gains: Gains, t: number) => number} */
+const left = ([first, second], t) => damped(second / 2, first, t)[0];
 
 /** How far beyond the minimum a mode swings that was let go at rest, as a part of the start. */
 export function overshoot(/** @type {Gains} */ [first, second]) {

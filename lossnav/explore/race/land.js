@@ -79,10 +79,7 @@ export function landGround(at, plane, well) {
   }
 }
 
-/**
- * The section.
- * @type {(at: Element, profile: Plane, well: Well) => void}
- */
+/** @type {(at: Element, profile: Plane, well: Well) => void} */
 export function landSection(at, profile, well) {
   at.replaceChildren();
   const { places, floor } = section(well);

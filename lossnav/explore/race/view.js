@@ -193,10 +193,7 @@ function raceOf(planner, gamma, start) {
   return { start, tracks, losses, plan, costs: { ...mapped(tracks, (track) => trackAction(gamma, well, track)), planner: action }, drawn: false };
 }
 
-/**
- * Sizes and scales for one width: of the plane, and below it of the section and the losses.
- * @type {(stage: Figure, below: Figure, root: HTMLElement, width: number) => RaceFrame}
- */
+/** @type {(stage: Figure, below: Figure, root: HTMLElement, width: number) => RaceFrame} */
 function raceFrame(stage, below, root, width) {
   const w = stageWidth(root, width, 270);
   const { x, y, floor } = SHARED.window;

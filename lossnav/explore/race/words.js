@@ -56,10 +56,7 @@ export function lawNode() {
 
 const SHORT = [0.5, 2]; // discounts at which a sight of 1/γ is called shorter
 
-/**
- * What the picture shows, in a sentence.
- * @type {(edge: Edge) => string}
- */
+/** @type {(edge: Edge) => string} */
 export function raceHeadline({ gamma, planner, deep, count }) {
   if (planner.deepest.length > 1) return "The deepest wells are equally deep: in them nobody has a reason to cross.";
   const sight = gamma < SHORT[0] ? "Look ahead" : gamma < SHORT[1] ? "Look less far ahead" : "Look hardly ahead";

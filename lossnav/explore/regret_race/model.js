@@ -195,10 +195,7 @@ function lowestBetween(cost) {
  */
 export const placeOfBest = ({ start, gamma, kappa }, t) => start.map((x, axis) => x * Math.exp(-restRate(gamma, axis ? kappa : 1) * t));
 
-/**
- * The optimal path as points.
- * @type {(setting: Setting) => number[][]}
- */
+/** @type {(setting: Setting) => number[][]} */
 export function bestPath(setting) {
   const end = 9 / restRate(setting.gamma, 1);
   return Array.from({ length: 121 }, (_, i) => placeOfBest(setting, end * (i / 120) ** 3));
