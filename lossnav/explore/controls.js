@@ -27,7 +27,9 @@ import { clamp, draw, fixed, lastOf, make, setAll, trueMinus } from "./kit.js";
  * @param {Dial} dial
  * @param {Track} track
  */
-export function traitDial(state, trait, { symbol, name, marks, digits = 2, unit = "", text = (v) => fixed(v, digits) + unit, label = (v) => trueMinus(String(v)) + unit }, { toPosition, toValue, steps = 1000 }) {
+export function traitDial(state, trait, dial, { toPosition, toValue, steps = 1000 }) {
+  const { symbol, name, marks, digits = 2, unit = "" } = dial;
+  const { text = (v) => fixed(v, digits) + unit, label = (v) => trueMinus(String(v)) + unit } = dial;
   const input = make("input", { type: "range", min: 0, max: steps, step: 1, "aria-label": `${symbol}, ${name}` });
   const shown = make("output", { class: "ln-value" });
   const tags = marks.map(() => make("span", { class: "ln-mark", "aria-hidden": "true" }));

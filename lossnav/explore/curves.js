@@ -39,7 +39,7 @@ export const along = (/** @type {{ log?: boolean }} */ axis, /** @type {number} 
  * @param {S} sheet
  * @param {CurveParts<Given<S>>} parts
  */
-export const curvesExplorable = (name, sheet, parts) => explorable(name, (root, state) => buildCurves(root, state, sheet, parts), sheet, parts.settle);
+export const ofCurves = (name, sheet, parts) => explorable(name, (root, state) => buildCurves(root, state, sheet, parts), sheet, parts.settle);
 
 /**
  * @template T

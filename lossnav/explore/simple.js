@@ -10,10 +10,13 @@ import { explorable, inPython } from "./life.js";
 import { runner } from "./runner.js";
 
 /** @typedef {{ node: Node, show: (value: any) => void }} Mover a slider */
-/** @typedef {{ title: string, label: string, hint: string, traits: Record<string, any> }} SimpleSheet constants; what it is about, for screen readers, and what to try */
+/**
+ * Constants: the label is what it is about, for screen readers, and the hint what to try.
+ * @typedef {{ title: string, label: string, hint: string, traits: Record<string, any> }} SimpleSheet
+ */
 
 /**
- * S, the scene, is what depends on the size alone: scales and panels.
+ * S, the scene, is what depends on the size alone: scales and panels; traits are spelled as Python writes them.
  * @template T, S
  * @typedef {object} Simple
  * @property {string} [label] where constants do not hold it
@@ -29,7 +32,7 @@ import { runner } from "./runner.js";
  * @property {(at: Layer, scene: S, given: T, over: Layer) => [string, string[], Track[]?]} show draws the rest; the verdict, details, and tracks of dots
  * @property {"below" | "details"} [two] where a second figure stands
  * @property {{ seconds: number, inside: (scene: S) => Box }} [run] where the dots run for which `show` has tracks
- * @property {(given: T, spelled: Record<keyof T & string, string>) => string[]} [python] lines that compute it, after `import lossnav as ln`, also from the traits as Python writes them
+ * @property {(given: T, spelled: Record<keyof T & string, string>) => string[]} [python] lines that compute it, after `import lossnav as ln`
  * @property {() => void} [leave] stops what else runs
  */
 
@@ -49,7 +52,17 @@ export function simpleView(root, state, sheet, parts) {
   const dots = run && runner(root, state, stage, run.seconds);
   const [first, ...others] = sliders.map(([, { node }]) => node);
   const main = [...(first ? [first] : []), ...(dots ? [dots.node] : []), ...control];
-  scaffold(root, { .../** @type {SimpleSheet} */ (sheet), ...parts, stage: [stage], legend, control: main, says, more: [...others, ...more], rows: parts.two === "below" ? [below] : [], numbers: [...(parts.two === "details" ? [below] : []), ...numbers] });
+  scaffold(root, {
+    .../** @type {SimpleSheet} */ (sheet),
+    ...parts,
+    stage: [stage],
+    legend,
+    control: main,
+    says,
+    more: [...others, ...more],
+    rows: parts.two === "below" ? [below] : [],
+    numbers: [...(parts.two === "details" ? [below] : []), ...numbers],
+  });
   const put = grips?.(stage, below);
   const read = () => /** @type {T} */ (state.pick(.../** @type {(keyof T & string)[]} */ (Object.keys(sheet.traits))));
   /** @type {S} */
@@ -86,4 +99,4 @@ export function simpleView(root, state, sheet, parts) {
  * @param {D} sheet
  * @param {(state: State<Given<D>>, root: HTMLElement) => Simple<Given<D>, S>} parts
  */
-export const simpleExplorable = (name, sheet, parts) => explorable(name, (root, state) => simpleView(root, state, sheet, parts(state, root)), sheet);
+export const simple = (name, sheet, parts) => explorable(name, (root, state) => simpleView(root, state, sheet, parts(state, root)), sheet);

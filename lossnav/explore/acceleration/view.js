@@ -12,14 +12,14 @@ import { inPython } from "../life.js";
 import { kept } from "../modes.js";
 import { axisPoint } from "../point.js";
 import { overTime } from "../runner.js";
-import { simpleExplorable } from "../simple.js";
+import { simple } from "../simple.js";
 import { inked, lineTable } from "../tables.js";
 import SHARED from "./constants.json" with { type: "json" };
 import { race } from "./model.js";
 
 const FLOOR = Math.log10(SHARED.edge);
 
-export default simpleExplorable("Acceleration", SHARED, (state) => {
+export default simple("Acceleration", SHARED, (state) => {
   const table = lineTable(SHARED.lines, ["", "steps to 10⁻⁶", "kept at h"], inked);
   return {
     dials: { kappa: declaredDial(state, SHARED.traits, "kappa", { text: (v) => fixed(v, v < 10 ? 2 : 1) }) },

@@ -1,11 +1,11 @@
 // The view of what a learner assumed: sliders for what bends the line, and a mark at one rate.
 
-import { curvesExplorable } from "../curves.js";
+import { ofCurves } from "../curves.js";
 import { compact, fixed } from "../kit.js";
 import { curves, curvaturesAt, missOf } from "./model.js";
 import SHARED from "./constants.json" with { type: "json" };
 
-export default curvesExplorable("AssumptionPlot", SHARED, {
+export default ofCurves("AssumptionPlot", SHARED, {
   curves,
   words(given) {
     const h = curvaturesAt(given);

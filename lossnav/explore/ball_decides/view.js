@@ -7,14 +7,14 @@ import { curve, degrees, draw, drawLine, fixed, ink, panelWindow, pixels } from 
 import { squareFrame } from "../plane.js";
 import { planePoint } from "../point.js";
 import { evenly } from "../runner.js";
-import { simpleExplorable } from "../simple.js";
+import { simple } from "../simple.js";
 import { inked, lineTable } from "../tables.js";
 import SHARED from "./constants.json" with { type: "json" };
 import { compared, corners, piecesAfter } from "./model.js";
 
 /** @typedef {keyof typeof SHARED.lines} Line */
 
-export default simpleExplorable("BallDecides", SHARED, (state) => {
+export default simple("BallDecides", SHARED, (state) => {
   const { edge, hold, names } = SHARED;
   const choice = buttonRow(names.map((name, norm) => [name, `charge the speed in ${name}`, () => state.set("norm", norm)]));
   return {

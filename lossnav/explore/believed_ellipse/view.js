@@ -7,14 +7,14 @@ import { inPython } from "../life.js";
 import { angleBetween } from "../pairs.js";
 import { drawArrow, squareFrame } from "../plane.js";
 import { planePoint } from "../point.js";
-import { simpleExplorable } from "../simple.js";
+import { simple } from "../simple.js";
 import { inked, lineTable } from "../tables.js";
 import SHARED from "./constants.json" with { type: "json" };
 import { believed, exponent, rowSpreads, spectrum, steps } from "./model.js";
 
 const { beliefs: BELIEFS } = SHARED;
 
-export default simpleExplorable("BelievedEllipse", SHARED, (state) => {
+export default simple("BelievedEllipse", SHARED, (state) => {
   const lines = { ...BELIEFS, other: { ...SHARED.other, tint: "neutral" } };
   const table = lineTable(lines, ["belief", "off the full", "length"], inked);
   return {

@@ -11,7 +11,7 @@ import { inPython } from "../life.js";
 import { squareFrame } from "../plane.js";
 import { planePoint } from "../point.js";
 import { evenly } from "../runner.js";
-import { simpleExplorable } from "../simple.js";
+import { simple } from "../simple.js";
 import { inked, lineTable } from "../tables.js";
 import SHARED from "./constants.json" with { type: "json" };
 import { chargeLaw, pairWalk } from "./model.js";
@@ -20,7 +20,7 @@ import { chargeLaw, pairWalk } from "./model.js";
 
 const { lines, edge, hold, high } = SHARED;
 
-export default simpleExplorable("BrokenCharge", SHARED, (state) => ({
+export default simple("BrokenCharge", SHARED, (state) => ({
   legend: [lineTable(lines, [], inked).legend],
   two: "below",
   grips: (plane) => planePoint(plane, state, "start", { label: "start", color: ink("ink"), hold }),

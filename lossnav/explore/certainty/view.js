@@ -1,11 +1,11 @@
 // The view of how a weight grows certain, and slow.
 
-import { curvesExplorable } from "../curves.js";
+import { ofCurves } from "../curves.js";
 import { fixed } from "../kit.js";
 import { curves, leftAt, precisionAt } from "./model.js";
 import SHARED from "./constants.json" with { type: "json" };
 
-export default curvesExplorable("Certainty", SHARED, {
+export default ofCurves("Certainty", SHARED, {
   curves,
   words({ curvature, entropy, now }) {
     const rest = entropy ? `It comes to rest at v* = λₛ/H = ${fixed(entropy / curvature, 3)}.` : "Nothing is forgotten: v goes on falling like 1/(Ht).";

@@ -1,11 +1,11 @@
 // The view of what a finite step does to the cloud of SGD.
 
-import { curvesExplorable } from "../curves.js";
+import { ofCurves } from "../curves.js";
 import { fixed } from "../kit.js";
 import { curves, edgeAt, spreadAt, tiltAt } from "./model.js";
 import SHARED from "./constants.json" with { type: "json" };
 
-export default curvesExplorable("CloudEdge", SHARED, {
+export default ofCurves("CloudEdge", SHARED, {
   curves,
   words({ beta, stretch }) {
     const here = `ηh = ${fixed(stretch, 2)}, β = ${fixed(beta, 3)}; the end is at 2(1 + β) = ${fixed(edgeAt(beta), 3)}.`;

@@ -12,14 +12,14 @@ import { clamp, compact, curve, draw, drawLine, entries, fixed, ink, lastOf, pan
 import { inPython } from "../life.js";
 import { axisPoint } from "../point.js";
 import { overTime } from "../runner.js";
-import { simpleExplorable } from "../simple.js";
+import { simple } from "../simple.js";
 import { inked, lineTable } from "../tables.js";
 import SHARED from "./constants.json" with { type: "json" };
 import { atATenth, impliedWeight, shareOfRate } from "./model.js";
 
 const [LEAST, MOST] = SHARED.traits.span.range;
 
-export default simpleExplorable("Deadline", SHARED, (state) => {
+export default simple("Deadline", SHARED, (state) => {
   const table = lineTable(SHARED.lines, ["", "left at T/10"], inked);
   const choice = buttonRow(entries(SHARED.presets).map(([name, drawn]) => [name, `draw ${name}`, () => state.set("drawn", [...drawn])]));
   /** @type {{ time: Scale, across: Scale, level: Scale }} */

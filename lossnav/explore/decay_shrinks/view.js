@@ -1,11 +1,11 @@
 // The view of what decay leaves of each direction.
 
-import { curvesExplorable } from "../curves.js";
+import { ofCurves } from "../curves.js";
 import { compact, fixed } from "../kit.js";
 import { curves, decayedRate, restingShare } from "./model.js";
 import SHARED from "./constants.json" with { type: "json" };
 
-export default curvesExplorable("DecayShrinks", SHARED, {
+export default ofCurves("DecayShrinks", SHARED, {
   curves,
   words({ decay, gamma, curvature }) {
     const penalty = decay * (decay + gamma);

@@ -1,6 +1,6 @@
 // The view of what a discount does to the exponent.
 
-import { curvesExplorable } from "../curves.js";
+import { ofCurves } from "../curves.js";
 import { compact, fixed } from "../kit.js";
 import { curves, exponentOf, gainOf, quarterAt } from "./model.js";
 import SHARED from "./constants.json" with { type: "json" };
@@ -14,7 +14,7 @@ function ruleWith(/** @type {number} */ exponent) {
   return exponent > -0.25 ? "Between gradient descent and Shampoo's −¼." : "Between Shampoo's −¼ and the ballistic −½.";
 }
 
-export default curvesExplorable("DiscountExponent", SHARED, {
+export default ofCurves("DiscountExponent", SHARED, {
   curves,
   words(given) {
     const { gamma, curvature } = given;

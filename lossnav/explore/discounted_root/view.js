@@ -1,12 +1,12 @@
 // The view of where a discount takes the square root away.
 
-import { curvesExplorable } from "../curves.js";
+import { ofCurves } from "../curves.js";
 import { compact, fixed } from "../kit.js";
 import { inPython } from "../life.js";
 import { curves, planned } from "./model.js";
 import SHARED from "./constants.json" with { type: "json" };
 
-export default curvesExplorable("DiscountedRoot", SHARED, {
+export default ofCurves("DiscountedRoot", SHARED, {
   curves,
   words({ epsilon, size }) {
     const step = planned(size, epsilon);

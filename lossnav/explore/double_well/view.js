@@ -8,7 +8,7 @@ import { declaredDial } from "../controls.js";
 import { arrowhead, clamp, curve, draw, drawDot, drawLine, drawPanel, fixed, ink, isWide, make, nameAcross, plainTicks, resize, samples, scale, stageWidth, ticksAcross, ticksUp, trace, upright } from "../kit.js";
 import { axisPoint } from "../point.js";
 import { atTime } from "../runner.js";
-import { simpleExplorable } from "../simple.js";
+import { simple } from "../simple.js";
 import { lineTable } from "../tables.js";
 import { branch, cheaper, pathFrom, plansFrom } from "../wells.js";
 import SHARED from "./constants.json" with { type: "json" };
@@ -25,7 +25,7 @@ const NOTE =
   "Beads mark every quarter unit of time. The two bars say where each start ends, under the optimal plan and under " +
   "gradient descent (Eq. 4). For γ from γₕₑₜ to 3.90 the cost has a kink at θₛ, where the verdict changes.";
 
-export default simpleExplorable("DoubleWell", SHARED, (state) => {
+export default simple("DoubleWell", SHARED, (state) => {
   const rests = stationary();
   const threshold = heteroclinic();
   const table = lineTable(PATHS, ["path to", "J", "ends at"], ({ style }) => style);

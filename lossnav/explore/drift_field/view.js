@@ -9,7 +9,7 @@ import { arrowhead, compact, couple, curve, draw, drawDot, drawLine, fixed, ink,
 import { inPython } from "../life.js";
 import { squareFrame } from "../plane.js";
 import { planePoint } from "../point.js";
-import { simpleExplorable } from "../simple.js";
+import { simple } from "../simple.js";
 import { lineSample, sampleTable } from "../tables.js";
 import SHARED from "./constants.json" with { type: "json" };
 import { driftLaw, driftTimes } from "./model.js";
@@ -19,7 +19,7 @@ const ALONE = { stroke: ink("neutral"), "stroke-width": 2, "stroke-dasharray": "
 /** @type {(u: number[], v: number[]) => number} */
 const distance = ([a, b], [c, d]) => Math.hypot(a - c, b - d);
 
-export default simpleExplorable("DriftField", SHARED, (state) => {
+export default simple("DriftField", SHARED, (state) => {
   const { traits, hold, edge } = SHARED;
   const fastest = lastOf(traits.rate.range);
   const turning = { symbol: "q", name: "rotation rate of the drift", marks: traits.rate.range };

@@ -1,11 +1,11 @@
 // The view of how long a step may be.
 
-import { curvesExplorable } from "../curves.js";
+import { ofCurves } from "../curves.js";
 import { compact, fixed } from "../kit.js";
 import { curves, eulerStep, exactStep, forecastRate } from "./model.js";
 import SHARED from "./constants.json" with { type: "json" };
 
-export default curvesExplorable("ExactStep", SHARED, {
+export default ofCurves("ExactStep", SHARED, {
   curves,
   words(given) {
     const [euler, exact] = [eulerStep(given), exactStep(given)];

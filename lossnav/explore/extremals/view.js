@@ -5,7 +5,7 @@ import { declaredDial } from "../controls.js";
 import { clamp, compact, curve, drawDot, drawLine, fixed, ink, panelWindow, plainTicks, samples, upright } from "../kit.js";
 import { axisPoint } from "../point.js";
 import { overTime } from "../runner.js";
-import { simpleExplorable } from "../simple.js";
+import { simple } from "../simple.js";
 import { inked, lineTable } from "../tables.js";
 import SHARED from "./constants.json" with { type: "json" };
 import { bestGrowing, extremal, extremalCost } from "./model.js";
@@ -13,7 +13,7 @@ import { bestGrowing, extremal, extremalCost } from "./model.js";
 const [LEAST, MOST] = SHARED.traits.growing.range;
 const [FROM, TO] = SHARED.across;
 
-export default simpleExplorable("Extremals", SHARED, (state) => ({
+export default simple("Extremals", SHARED, (state) => ({
   dials: { horizon: declaredDial(state, SHARED.traits, "horizon") },
   legend: [lineTable(SHARED.lines, [], inked).legend],
   lay(paper) {
@@ -53,5 +53,8 @@ export default simpleExplorable("Extremals", SHARED, (state) => ({
     ], tracks];
   },
   run: { seconds: 6, inside: ({ f }) => f.rows.path },
-  python: (_, { gamma, horizon }) => [`path = ln.solve(ln.Objective(gamma=${gamma}, horizon=${horizon}), ln.losses.Quadratic([[1.0]], minimum=[0.0]), [1.0])  # the best up to T`, "path.action"],
+  python: (_, { gamma, horizon }) => [
+    `path = ln.solve(ln.Objective(gamma=${gamma}, horizon=${horizon}), ln.losses.Quadratic([[1.0]], minimum=[0.0]), [1.0])  # the best up to T`,
+    "path.action",
+  ],
 }));

@@ -1,11 +1,11 @@
 // The view of Adam's ε as a gradient that is believed to fade.
 
-import { curvesExplorable } from "../curves.js";
+import { ofCurves } from "../curves.js";
 import { fixed } from "../kit.js";
 import { curves, summed } from "./model.js";
 import SHARED from "./constants.json" with { type: "json" };
 
-export default curvesExplorable("FadingBelief", SHARED, {
+export default ofCurves("FadingBelief", SHARED, {
   curves,
   words({ epsilon, size, time }) {
     const whole = size / (size + epsilon);

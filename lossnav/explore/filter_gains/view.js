@@ -1,11 +1,11 @@
 // The view of how much a belief that knows nothing learns from its n-th datum.
 
-import { curvesExplorable } from "../curves.js";
+import { ofCurves } from "../curves.js";
 import { fixed } from "../kit.js";
 import { adamGain, curves, kalmanGain } from "./model.js";
 import SHARED from "./constants.json" with { type: "json" };
 
-export default curvesExplorable("FilterGains", SHARED, {
+export default ofCurves("FilterGains", SHARED, {
   curves,
   words({ beta, n }) {
     const [exact, adam] = [kalmanGain(beta, n), adamGain(beta, n)];

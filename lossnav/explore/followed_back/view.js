@@ -1,11 +1,11 @@
 // The view of two plans that are followed back from where they rest.
 
-import { curvesExplorable } from "../curves.js";
+import { ofCurves } from "../curves.js";
 import { fixed } from "../kit.js";
 import { costs, curves, leftOver, threshold } from "./model.js";
 import SHARED from "./constants.json" with { type: "json" };
 
-export default curvesExplorable("FollowedBack", SHARED, {
+export default ofCurves("FollowedBack", SHARED, {
   curves,
   words(given) {
     const { stay, cross } = costs(given);

@@ -1,12 +1,12 @@
 // The view of schedules that noise asks for.
 
-import { curvesExplorable } from "../curves.js";
+import { ofCurves } from "../curves.js";
 import { compact, fixed } from "../kit.js";
 import { inPython } from "../life.js";
 import { bestRate, curves, deadlineRate, exponentFor, noiseInAll, noiseLeft } from "./model.js";
 import SHARED from "./constants.json" with { type: "json" };
 
-export default curvesExplorable("ForgottenNoise", SHARED, {
+export default ofCurves("ForgottenNoise", SHARED, {
   curves,
   words(given) {
     const { power, share } = given;

@@ -13,7 +13,7 @@ import { bowlContours, drawArrow, squareFrame } from "../plane.js";
 import { planePoint } from "../point.js";
 import { restRate } from "../rates.js";
 import { traitPlayer } from "../runner.js";
-import { simpleExplorable } from "../simple.js";
+import { simple } from "../simple.js";
 import { lineTable } from "../tables.js";
 import SHARED from "./constants.json" with { type: "json" };
 import { BOWL, TOLERANCE, ballisticStep, descentStep, error, groups, newtonStep, optimalStep } from "./model.js";
@@ -47,7 +47,7 @@ function percent(e) {
   return e > 9.995 ? "> 10×" : `${fixed(100 * e, e < 0.1 ? 1 : 0)}%`;
 }
 
-export default simpleExplorable("Horizon", SHARED, (state, root) => {
+export default simple("Horizon", SHARED, (state, root) => {
   const step = () => state.get("dt") ?? Infinity; // JSON has no ∞: the trait travels as null
   const setStep = (/** @type {number} */ dt) => {
     play.pause();

@@ -1,12 +1,12 @@
 // The view of how many steps each method needs.
 
-import { curvesExplorable } from "../curves.js";
+import { ofCurves } from "../curves.js";
 import { compact, fixed } from "../kit.js";
 import { inPython } from "../life.js";
 import { curves, keptBy, stepsFor } from "./model.js";
 import SHARED from "./constants.json" with { type: "json" };
 
-export default curvesExplorable("KappaSteps", SHARED, {
+export default ofCurves("KappaSteps", SHARED, {
   curves,
   words({ digits, kappa }) {
     const kept = keptBy(kappa);

@@ -1,11 +1,11 @@
 // The view of the price of looking: what looks cost and what it costs not to look, over the time between two.
 
-import { curvesExplorable } from "../curves.js";
+import { ofCurves } from "../curves.js";
 import { fixed } from "../kit.js";
 import { bestInterval, billOf, curves } from "./model.js";
 import SHARED from "./constants.json" with { type: "json" };
 
-export default curvesExplorable("LookBill", SHARED, {
+export default ofCurves("LookBill", SHARED, {
   curves,
   words(given) {
     const best = bestInterval(given);

@@ -11,7 +11,7 @@ import { inPython } from "../life.js";
 import { angleBetween, radians } from "../pairs.js";
 import { bowlContours, drawArrow, squareFrame } from "../plane.js";
 import { planePoint } from "../point.js";
-import { simpleExplorable } from "../simple.js";
+import { simple } from "../simple.js";
 import { lineTable } from "../tables.js";
 import SHARED from "./constants.json" with { type: "json" };
 import { VALLEY, ellipseThrough, metricLaw, restTimes } from "./model.js";
@@ -20,7 +20,7 @@ const { edge: EDGE, size: SIZE, steps: STEPS } = SHARED; // the drawn ellipse is
 const WIDEST = lastOf(SHARED.traits.ratio.range);
 const AGREE = 1; // degrees
 
-export default simpleExplorable("MetricEllipse", SHARED, (state) => {
+export default simple("MetricEllipse", SHARED, (state) => {
   const lines = { optimal: SHARED.optimal, ...STEPS };
   const table = lineTable(lines, ["direction", "from Newton's"], ({ dash }, key) => ({ stroke: ink(key), "stroke-dasharray": dash }));
   const turn = (/** @type {number} */ by) => state.set("angle", ((state.get("angle") + by + 270) % 180) - 90);

@@ -1,12 +1,12 @@
 // The view of how far one direction gets in n steps.
 
 import { declaredDial } from "../controls.js";
-import { curvesExplorable } from "../curves.js";
+import { ofCurves } from "../curves.js";
 import { compact, fixed } from "../kit.js";
 import { ceilingOf, curves, distanceAt } from "./model.js";
 import SHARED from "./constants.json" with { type: "json" };
 
-export default curvesExplorable("ModeMemory", SHARED, {
+export default ofCurves("ModeMemory", SHARED, {
   dials: (state) => ({ bend: declaredDial(state, SHARED.traits, "bend", { text: compact }) }),
   curves,
   words(given) {

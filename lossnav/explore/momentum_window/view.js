@@ -1,11 +1,11 @@
 // The view of the window in which momentum treats all curvatures alike.
 
-import { curvesExplorable } from "../curves.js";
+import { ofCurves } from "../curves.js";
 import { fixed } from "../kit.js";
 import { curves, keptAt } from "./model.js";
 import SHARED from "./constants.json" with { type: "json" };
 
-export default curvesExplorable("MomentumWindow", SHARED, {
+export default ofCurves("MomentumWindow", SHARED, {
   curves,
   words({ beta, bend }) {
     const [from, to] = [(1 - Math.sqrt(beta)) ** 2, (1 + Math.sqrt(beta)) ** 2];

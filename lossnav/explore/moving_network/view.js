@@ -9,7 +9,7 @@ import { clamp, compact, curve, draw, drawLine, fixed, ink, panelWindow, plainTi
 import { countHandle, countPlayer } from "../knobs.js";
 import { logAxis, logUp } from "../logs.js";
 import { exponentAt } from "../modes.js";
-import { simpleExplorable } from "../simple.js";
+import { simple } from "../simple.js";
 import { inked, lineTable } from "../tables.js";
 import SHARED from "./constants.json" with { type: "json" };
 import { forecast, longest, meanFar, measuredExponents, nearestLag, nearestRun, temperature } from "./model.js";
@@ -18,7 +18,7 @@ import { forecast, longest, meanFar, measuredExponents, nearestLag, nearestRun, 
 /** @typedef {ChartFrame<"far" | "slope">} MotionFrame */
 /** @typedef {{ f: MotionFrame, x: Scale, up: Scale, slope: Scale }} Scene */
 
-export default simpleExplorable("MovingNetwork", SHARED, (state, root) => {
+export default simple("MovingNetwork", SHARED, (state, root) => {
   const table = lineTable(SHARED.lines, [], (line, key) => ({ ...inked(line), "stroke-width": key === "seeds" ? 6 : 2.4, "stroke-linecap": key === "seeds" ? "round" : "butt" }));
   const steps = countPlayer(root, state, [2, longest]);
   return {

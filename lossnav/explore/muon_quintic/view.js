@@ -1,13 +1,13 @@
 // The view of one singular value under two iterations.
 
 import { declaredDial } from "../controls.js";
-import { curvesExplorable } from "../curves.js";
+import { ofCurves } from "../curves.js";
 import { compact, fixed, lastOf } from "../kit.js";
 import { inPython } from "../life.js";
 import { curves, EDGE, LOST, quinticStep, walk } from "./model.js";
 import SHARED from "./constants.json" with { type: "json" };
 
-export default curvesExplorable("MuonQuintic", SHARED, {
+export default ofCurves("MuonQuintic", SHARED, {
   dials: (state) => ({ sigma: declaredDial(state, SHARED.traits, "sigma", { text: compact }) }),
   curves,
   words({ sigma, before, n }) {

@@ -9,7 +9,7 @@ import { compact, couple, curve, draw, drawDot, drawLine, fixed, ink, panelWindo
 import { squareFrame } from "../plane.js";
 import { planePoint } from "../point.js";
 import { between } from "../runner.js";
-import { simpleExplorable } from "../simple.js";
+import { simple } from "../simple.js";
 import { inked, lineTable } from "../tables.js";
 import SHARED from "./constants.json" with { type: "json" };
 import { laws, matched, oscillator, rates, settles, steps } from "./model.js";
@@ -18,7 +18,7 @@ import { laws, matched, oscillator, rates, settles, steps } from "./model.js";
 
 const NAMES = { over: "overdamped", critical: "critical", under: "underdamped" };
 
-export default simpleExplorable("NoisyOscillator", SHARED, (state) => {
+export default simple("NoisyOscillator", SHARED, (state) => {
   const spell = (/** @type {number} */ v) => fixed(v, v < 0.01 ? 4 : v < 0.1 ? 3 : 2);
   const table = lineTable(SHARED.lines, [], (line, key) => ({ ...inked(line), "stroke-width": key === "path" ? 1.2 : 2.6 }));
   return {

@@ -7,7 +7,7 @@ import { chartFrame, timeAxis, valueAxis } from "../chart.js";
 import { handle } from "../controls.js";
 import { clamp, curve, draw, drawDot, drawLine, entries, fixed, ink, lastOf, mapped, panelWindow, plainTicks, samples } from "../kit.js";
 import { traitPlayer } from "../runner.js";
-import { simpleExplorable } from "../simple.js";
+import { simple } from "../simple.js";
 import { inked, lineTable } from "../tables.js";
 import SHARED from "./constants.json" with { type: "json" };
 import { wayLength, ways } from "./model.js";
@@ -15,7 +15,7 @@ import { wayLength, ways } from "./model.js";
 const [WEST, EAST] = SHARED.traits.mu.range;
 const [NARROW_END, BROAD_END] = [SHARED.traits.sigma.range[0], lastOf(SHARED.traits.sigma.range)];
 
-export default simpleExplorable("NormalArcs", SHARED, (state, root) => {
+export default simple("NormalArcs", SHARED, (state, root) => {
   const table = lineTable(SHARED.lines, ["way", "Fisher length"], inked);
   const put = (/** @type {number} */ mu, /** @type {number} */ sigma) => [state.set("mu", clamp(mu, WEST, EAST)), state.set("sigma", clamp(sigma, NARROW_END, BROAD_END))];
   const [low, high] = [SHARED.traits.share.range[0], lastOf(SHARED.traits.share.range)];
@@ -74,7 +74,10 @@ export default simpleExplorable("NormalArcs", SHARED, (state, root) => {
         "Which line is straight depends on the names; which way is shortest does not.",
       ]];
     },
-    python: (_, { mu, sigma, share }) => ["from lossnav.problem.metrics.geodesics import geodesic", `mean, variance = geodesic(${share}, ${SHARED.from[0]}, ${SHARED.from[1]}**2, ${mu}, ${sigma}**2)`],
+    python: (_, { mu, sigma, share }) => [
+      "from lossnav.problem.metrics.geodesics import geodesic",
+      `mean, variance = geodesic(${share}, ${SHARED.from[0]}, ${SHARED.from[1]}**2, ${mu}, ${sigma}**2)`,
+    ],
     leave: time.leave,
   };
 });

@@ -8,7 +8,7 @@ import { curve, drawDot, drawLine, entries, fixed, ink, panelWindow, pixels, pla
 import { bowlContours, squareFrame } from "../plane.js";
 import { planePoint } from "../point.js";
 import { evenly } from "../runner.js";
-import { simpleExplorable } from "../simple.js";
+import { simple } from "../simple.js";
 import { inked, lineTable } from "../tables.js";
 import SHARED from "./constants.json" with { type: "json" };
 import { ball, excess, optimal, overshoot, paths, spectrum } from "./model.js";
@@ -17,7 +17,7 @@ import { ball, excess, optimal, overshoot, paths, spectrum } from "./model.js";
 
 const { edge, hold, widest } = SHARED;
 
-export default simpleExplorable("OneMap", SHARED, (state) => ({
+export default simple("OneMap", SHARED, (state) => ({
   legend: [lineTable(SHARED.lines, [], inked).legend],
   two: "below",
   grips: (stage) => planePoint(stage, state, "start", { label: "start θ(0), at rest", color: ink("ink"), hold }),

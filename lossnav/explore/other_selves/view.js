@@ -1,11 +1,11 @@
 // The view of three planners whose discount changes as time passes.
 
-import { curvesExplorable } from "../curves.js";
+import { ofCurves } from "../curves.js";
 import { fixed } from "../kit.js";
 import { curves, leftOf, nextOf } from "./model.js";
 import SHARED from "./constants.json" with { type: "json" };
 
-export default curvesExplorable("OtherSelves", SHARED, {
+export default ofCurves("OtherSelves", SHARED, {
   curves,
   words(given) {
     const [share, left] = [nextOf(given), leftOf(given)];

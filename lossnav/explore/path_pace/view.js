@@ -1,12 +1,12 @@
 // The view of one path at many paces.
 
 import { declaredDial } from "../controls.js";
-import { curvesExplorable } from "../curves.js";
+import { ofCurves } from "../curves.js";
 import { fixed } from "../kit.js";
 import { curves, regretParts, sumsOf } from "./model.js";
 import SHARED from "./constants.json" with { type: "json" };
 
-export default curvesExplorable("PathPace", SHARED, {
+export default ofCurves("PathPace", SHARED, {
   dials: (state) => ({
     power: declaredDial(state, SHARED.traits, "power"),
     bend: declaredDial(state, SHARED.traits, "bend", { label: (v) => (Number.isInteger(v) ? String(v) : "√10") }),

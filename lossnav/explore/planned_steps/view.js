@@ -4,12 +4,12 @@ import { chartFrame, timeAxis, valueAxis } from "../chart.js";
 import { declaredDial } from "../controls.js";
 import { curve, drawDot, drawLine, entries, fixed, ink, panelWindow, plainTicks, samples } from "../kit.js";
 import { overTime } from "../runner.js";
-import { simpleExplorable } from "../simple.js";
+import { simple } from "../simple.js";
 import { inked, lineTable } from "../tables.js";
 import SHARED from "./constants.json" with { type: "json" };
 import { limitRate, myopicFactor, plannedFactor, sumCost } from "./model.js";
 
-export default simpleExplorable("PlannedSteps", SHARED, (state) => {
+export default simple("PlannedSteps", SHARED, (state) => {
   const table = lineTable(SHARED.lines, ["θ over time", "rate", "J"], inked);
   return {
     dials: { dt: declaredDial(state, SHARED.traits, "dt") },

@@ -1,12 +1,12 @@
 // The view of a deadline that moves.
 
-import { curvesExplorable } from "../curves.js";
+import { ofCurves } from "../curves.js";
 import { fixed } from "../kit.js";
 import { inPython } from "../life.js";
 import { courseOf, curves, endOf, lastPlan } from "./model.js";
 import SHARED from "./constants.json" with { type: "json" };
 
-export default curvesExplorable("Postponed", SHARED, {
+export default ofCurves("Postponed", SHARED, {
   curves,
   words(given) {
     const { moved, every, now } = given;

@@ -7,14 +7,14 @@ import { declaredDial } from "../controls.js";
 import { clamp, compact, curve, drawLine, entries, fixed, ink, panelWindow, samples, upright } from "../kit.js";
 import { logAxis, logUp } from "../logs.js";
 import { axisPoint } from "../point.js";
-import { simpleExplorable } from "../simple.js";
+import { simple } from "../simple.js";
 import { lineTable } from "../tables.js";
 import SHARED from "./constants.json" with { type: "json" };
 import { limits, preconditioner, slopeThere } from "./model.js";
 
 const [FLAT, STEEP] = SHARED.traits.curvature.range;
 
-export default simpleExplorable("Preconditioner", SHARED, (state) => {
+export default simple("Preconditioner", SHARED, (state) => {
   const spell = (/** @type {number} */ v) => (v < 1 ? fixed(v, 3) : fixed(v, 2));
   const lines = { optimal: SHARED.optimal, ...SHARED.limits };
   const table = lineTable(lines, ["along this direction", "φ"], ({ dash }, key) => ({ stroke: ink(key), "stroke-dasharray": dash }));

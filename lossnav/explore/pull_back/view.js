@@ -1,12 +1,12 @@
 // The view of what certainty about one task leaves for the next.
 
-import { curvesExplorable } from "../curves.js";
+import { ofCurves } from "../curves.js";
 import { fixed } from "../kit.js";
 import { inPython } from "../life.js";
 import { costs, curves, settled } from "./model.js";
 import SHARED from "./constants.json" with { type: "json" };
 
-export default curvesExplorable("PullBack", SHARED, {
+export default ofCurves("PullBack", SHARED, {
   curves,
   words({ place, ...given }) {
     const { task, pull } = costs(given, place);

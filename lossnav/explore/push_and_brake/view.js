@@ -1,11 +1,11 @@
 // The view of the optimal path beside the heavy ball, and of the limit that both share.
 
-import { curvesExplorable } from "../curves.js";
+import { ofCurves } from "../curves.js";
 import { fixed } from "../kit.js";
 import { curves, heights, planRate, slowRate } from "./model.js";
 import SHARED from "./constants.json" with { type: "json" };
 
-export default curvesExplorable("PushAndBrake", SHARED, {
+export default ofCurves("PushAndBrake", SHARED, {
   curves,
   words({ gamma, now }) {
     const [at, swings] = [heights(gamma, now), gamma < 2];

@@ -1,11 +1,11 @@
 // The view of a normalised layer after its learning rate has been lowered.
 
-import { curvesExplorable } from "../curves.js";
+import { ofCurves } from "../curves.js";
 import { fixed } from "../kit.js";
 import { angleAt, curves, fourthPower } from "./model.js";
 import SHARED from "./constants.json" with { type: "json" };
 
-export default curvesExplorable("RateDrop", SHARED, {
+export default ofCurves("RateDrop", SHARED, {
   curves,
   words(given) {
     const { drop, memory, n } = given;

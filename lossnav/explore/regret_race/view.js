@@ -10,14 +10,14 @@ import { inPython } from "../life.js";
 import { bowlContours, squareFrame } from "../plane.js";
 import { planePoint } from "../point.js";
 import { between } from "../runner.js";
-import { simpleExplorable } from "../simple.js";
+import { simple } from "../simple.js";
 import { restRate } from "../rates.js";
 import SHARED from "./constants.json" with { type: "json" };
 import { bestPath, billed, placeOfBest } from "./model.js";
 
 const [ROW, NAMES] = [27, 118]; // height of a bar's row, and the width of its name
 
-export default simpleExplorable("RegretRace", SHARED, (state) => ({
+export default simple("RegretRace", SHARED, (state) => ({
   dials: {
     gamma: declaredDial(state, SHARED.traits, "gamma"),
     kappa: declaredDial(state, SHARED.traits, "kappa", { text: (v) => fixed(v, v < 10 ? 2 : 1) }),

@@ -1,12 +1,12 @@
 // The view of five rules under other names of the parameters.
 
-import { curvesExplorable } from "../curves.js";
+import { ofCurves } from "../curves.js";
 import { compact, fixed } from "../kit.js";
 import { inPython } from "../life.js";
 import { curves, turned } from "./model.js";
 import SHARED from "./constants.json" with { type: "json" };
 
-export default curvesExplorable("Renamed", SHARED, {
+export default ofCurves("Renamed", SHARED, {
   curves,
   words(given) {
     const ways = turned(given);

@@ -5,7 +5,7 @@
 import { handle } from "../controls.js";
 import { clamp, curve, draw, drawLine, drawPanel, entries, fixed, ink, isWide, nameAcross, panelWindow, plainTicks, resize, scale, stageWidth, ticksAcross, ticksUp, trace, upright } from "../kit.js";
 import { overTime } from "../runner.js";
-import { simpleExplorable } from "../simple.js";
+import { simple } from "../simple.js";
 import { inked, lineTable } from "../tables.js";
 import { cheaper } from "../wells.js";
 import SHARED from "./constants.json" with { type: "json" };
@@ -16,7 +16,7 @@ import { bothPlans, plansAt, threshold, wells } from "./model.js";
 const [SLOW, FAST] = SHARED.traits.gamma.range;
 const [WEST, EAST] = SHARED.traits.start.range;
 
-export default simpleExplorable("StayMap", SHARED, (state) => {
+export default simple("StayMap", SHARED, (state) => {
   const rests = wells();
   const put = (/** @type {number} */ power, /** @type {number} */ start) => [state.set("gamma", clamp(10 ** power, SLOW, FAST)), state.set("start", clamp(start, WEST, EAST))];
   return {
@@ -79,6 +79,10 @@ export default simpleExplorable("StayMap", SHARED, (state) => {
       return [best === "stay" ? "It is right to stay." : start > rests.barrier ? "Downhill to the deep well." : "It is right to cross.", [`γ = ${fixed(gamma, 2)}, θ₁(0) = ${fixed(start, 2)}.`, ...J, where], tracks];
     },
     run: { seconds: SHARED.until, inside: ({ time }) => time },
-    python: (_, { gamma, start }) => ["well = ln.losses.Section(ln.losses.DoubleWell(), axis=0)", `path = ln.solve(ln.Objective(gamma=${gamma}), well, [${start}])`, "path.action, path.asymptote"],
+    python: (_, { gamma, start }) => [
+      "well = ln.losses.Section(ln.losses.DoubleWell(), axis=0)",
+      `path = ln.solve(ln.Objective(gamma=${gamma}), well, [${start}])`,
+      "path.action, path.asymptote",
+    ],
   };
 });

@@ -2,7 +2,7 @@
 
 /** @import { Reached } from "./model.js" */
 
-import { curvesExplorable } from "../curves.js";
+import { ofCurves } from "../curves.js";
 import { fixed } from "../kit.js";
 import { inPython } from "../life.js";
 import { curves, order } from "./model.js";
@@ -17,7 +17,7 @@ const reached = (/** @type {Reached[]} */ rules) => Object.keys(NAMES).map((rule
   return `${NAMES[rule]} ${found ? fixed(found.mean, 1) : "none"}`;
 }).join(", ");
 
-export default curvesExplorable("TunedRates", SHARED, {
+export default ofCurves("TunedRates", SHARED, {
   curves,
   words(given) {
     const [mnist, cifar] = [order("mnist", given), order("cifar", given)];

@@ -4,7 +4,7 @@
 /** @import { Setting } from "./model.js" */
 
 import { declaredDial } from "../controls.js";
-import { curvesExplorable } from "../curves.js";
+import { ofCurves } from "../curves.js";
 import { fixed } from "../kit.js";
 import { bendAt, boundsOf, curves } from "./model.js";
 import SHARED from "./constants.json" with { type: "json" };
@@ -15,7 +15,7 @@ import SHARED from "./constants.json" with { type: "json" };
  */
 const held = (state, within) => ({ ...state, set: (trait, value) => state.set(trait, within(value)) });
 
-export default curvesExplorable("ValueBounds", SHARED, {
+export default ofCurves("ValueBounds", SHARED, {
   dials: (state) => ({
     smoothness: declaredDial(held(state, (v) => Math.max(v, state.get("pl"))), SHARED.traits, "smoothness"),
     pl: declaredDial(held(state, (v) => Math.min(v, state.get("smoothness"))), SHARED.traits, "pl"),

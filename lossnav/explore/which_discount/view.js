@@ -1,11 +1,11 @@
 // The view of what a path seems to be optimal for.
 
-import { curvesExplorable } from "../curves.js";
+import { ofCurves } from "../curves.js";
 import { compact, fixed } from "../kit.js";
 import { alignmentOf, curves, leastRegret, likeliest, stillRegret } from "./model.js";
 import SHARED from "./constants.json" with { type: "json" };
 
-export default curvesExplorable("WhichDiscount", SHARED, {
+export default ofCurves("WhichDiscount", SHARED, {
   curves,
   words(given) {
     const other = { ...given, power: 1 };
