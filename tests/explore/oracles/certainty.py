@@ -9,8 +9,7 @@ from lossnav._checks import Array
 from lossnav.trajectory import weights
 from oracles.common import grid, over
 
-_SHARED = explore.Certainty._shared
-_AXIS = _SHARED["axis"]
+_AXIS = explore.Certainty._shared["axis"]
 
 
 class Certainty(explore.Certainty):

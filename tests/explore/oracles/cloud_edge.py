@@ -9,8 +9,7 @@ from lossnav._checks import Array
 from lossnav.analysis import sgd
 from oracles.common import points
 
-_SHARED = explore.CloudEdge._shared
-_AXIS = _SHARED["axis"]
+_AXIS = explore.CloudEdge._shared["axis"]
 
 
 class CloudEdge(explore.CloudEdge):

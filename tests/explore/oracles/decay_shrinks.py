@@ -9,8 +9,7 @@ from lossnav._checks import Array
 from lossnav.problem.objective import Objective
 from oracles.common import grid, over
 
-_SHARED = explore.DecayShrinks._shared
-_AXIS = _SHARED["axis"]
+_AXIS = explore.DecayShrinks._shared["axis"]
 
 
 class DecayShrinks(explore.DecayShrinks):

@@ -9,8 +9,7 @@ from lossnav._checks import Array
 from lossnav.trajectory import beliefs
 from oracles.common import grid, over
 
-_SHARED = explore.DiscountedRoot._shared
-_AXIS = _SHARED["axis"]
+_AXIS = explore.DiscountedRoot._shared["axis"]
 
 
 class DiscountedRoot(explore.DiscountedRoot):

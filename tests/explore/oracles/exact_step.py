@@ -10,8 +10,7 @@ from lossnav._checks import Array
 from lossnav.problem.objective import Objective
 from oracles.common import compact, grid, over
 
-_SHARED = explore.ExactStep._shared
-_AXIS = _SHARED["axis"]
+_AXIS = explore.ExactStep._shared["axis"]
 
 
 class ExactStep(explore.ExactStep):

@@ -10,8 +10,7 @@ from lossnav.problem.objective import Objective
 from lossnav.rules.derive import coordinate
 from oracles.common import grid, over
 
-_SHARED = explore.FadingBelief._shared
-_AXIS = _SHARED["axis"]
+_AXIS = explore.FadingBelief._shared["axis"]
 
 
 class FadingBelief(explore.FadingBelief):

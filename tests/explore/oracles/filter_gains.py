@@ -9,8 +9,7 @@ from lossnav._checks import Array
 from lossnav.trajectory import beliefs
 from oracles.common import grid, over
 
-_SHARED = explore.FilterGains._shared
-_AXIS = _SHARED["axis"]
+_AXIS = explore.FilterGains._shared["axis"]
 
 
 class FilterGains(explore.FilterGains):

@@ -11,8 +11,7 @@ from lossnav.trajectory.phase_plane import Feedback
 from oracles.common import grid, points, signed
 from oracles.plans import Plans, landscape, laws
 
-_SHARED = explore.FollowedBack._shared
-_AXIS = _SHARED["axis"]
+_AXIS = explore.FollowedBack._shared["axis"]
 
 
 class FollowedBack(Plans, explore.FollowedBack):

@@ -8,8 +8,7 @@ from lossnav import explore
 from lossnav._checks import Array
 from oracles.common import grid, over
 
-_SHARED = explore.ForgottenNoise._shared
-_AXIS = _SHARED["axis"]
+_AXIS = explore.ForgottenNoise._shared["axis"]
 
 
 class ForgottenNoise(explore.ForgottenNoise):

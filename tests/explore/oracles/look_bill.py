@@ -9,8 +9,7 @@ from lossnav import explore, rules
 from lossnav._checks import Array
 from oracles.common import fixed, grid, over
 
-_SHARED = explore.LookBill._shared
-_AXIS = _SHARED["axis"]
+_AXIS = explore.LookBill._shared["axis"]
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
 
 

@@ -9,8 +9,7 @@ from lossnav._checks import Array
 from lossnav.analysis import sgd
 from oracles.common import grid, over, signed
 
-_SHARED = explore.ModeMemory._shared
-_AXIS = _SHARED["axis"]
+_AXIS = explore.ModeMemory._shared["axis"]
 
 
 class ModeMemory(explore.ModeMemory):

@@ -9,8 +9,7 @@ from lossnav._checks import Array
 from lossnav.analysis.acceleration import Method
 from oracles.common import grid, points
 
-_SHARED = explore.MomentumWindow._shared
-_AXIS = _SHARED["axis"]
+_AXIS = explore.MomentumWindow._shared["axis"]
 
 
 class MomentumWindow(explore.MomentumWindow):

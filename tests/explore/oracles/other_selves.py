@@ -8,8 +8,7 @@ from lossnav import explore
 from lossnav._checks import Array
 from oracles.common import grid, over
 
-_SHARED = explore.OtherSelves._shared
-_AXIS = _SHARED["axis"]
+_AXIS = explore.OtherSelves._shared["axis"]
 _PLANNERS = ("committed", "sophisticated", "naive")
 
 

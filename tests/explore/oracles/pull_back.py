@@ -10,8 +10,7 @@ from lossnav.problem import losses
 from lossnav.trajectory import weights
 from oracles.common import grid, over, signed
 
-_SHARED = explore.PullBack._shared
-_AXIS = _SHARED["axis"]
+_AXIS = explore.PullBack._shared["axis"]
 
 
 class PullBack(explore.PullBack):

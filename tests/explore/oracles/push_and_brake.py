@@ -12,8 +12,7 @@ from lossnav.problem.objective import Objective
 from lossnav.trajectory.solve import solve
 from oracles.common import grid, over, signed
 
-_SHARED = explore.PushAndBrake._shared
-_AXIS = _SHARED["axis"]
+_AXIS = explore.PushAndBrake._shared["axis"]
 
 
 class PushAndBrake(explore.PushAndBrake):

@@ -9,8 +9,7 @@ from lossnav._checks import Array
 from lossnav.analysis import noether
 from oracles.common import grid, over
 
-_SHARED = explore.RateDrop._shared
-_AXIS = _SHARED["axis"]
+_AXIS = explore.RateDrop._shared["axis"]
 _ETA, _BETA = 0.1, 0.9  # after the drop: only the memory in steps counts
 
 
