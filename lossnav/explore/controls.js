@@ -108,27 +108,6 @@ export function declaredDials(state, traits, made = {}) {
   return Object.fromEntries(wanted.map((trait) => [trait, declaredDial(state, traits, trait)]));
 }
 
-/**
- * The same for a trait whose dial is declared in the view.
- * @type {(state: State<any>, trait: string, dial: string, given: Dial, steps?: number) => Slider}
- */
-export const dialAlong = (state, trait, dial, { marks, ...given }, steps) => declaredDial(state, { [trait]: { ...given, dial, range: marks, steps } }, trait);
-
-/** @typedef {(state: State<any>, trait: string, dial: Dial, steps?: number) => Slider} MakeDial */
-
-/** @type {MakeDial} */
-export const linearDial = (state, trait, dial, steps) => dialAlong(state, trait, "linear", dial, steps);
-/** @type {MakeDial} */
-export const logDial = (state, trait, dial) => dialAlong(state, trait, "log", dial);
-/** @type {MakeDial} */
-export const angleDial = (state, trait, dial, steps) => linearDial(state, trait, { ...dial, digits: 1, unit: "°" }, steps);
-
-/**
- * The slider of γ in the explorables that allow γ = 0.
- * @type {(state: State<any>, marks: number[]) => Slider}
- */
-export const discountDial = (state, marks) => dialAlong(state, "gamma", "root", { symbol: "γ", name: "discount rate", marks });
-
 /** @type {Map<string, [number, number]>} */
 const ARROWS = new Map([["ArrowRight", [1, 0]], ["ArrowLeft", [-1, 0]], ["ArrowUp", [0, 1]], ["ArrowDown", [0, -1]]]);
 

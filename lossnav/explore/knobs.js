@@ -1,18 +1,11 @@
-// What a hand moves wherever SGD runs: momentum, and a number of steps.
+// What a hand moves wherever SGD runs: a number of steps.
 
 /** @import { Figure, Scale } from "./kit.js" */
 /** @import { State } from "./life.js" */
-/** @import { Slider } from "./controls.js" */
 
-import { dialAlong, handle } from "./controls.js";
+import { handle } from "./controls.js";
 import { clamp, ink } from "./kit.js";
 import { traitPlayer } from "./runner.js";
-
-/**
- * The slider of β: equal parts of the track are equal factors of the memory 1/(1 − β).
- * @type {(state: State<any>, marks: number[]) => Slider}
- */
-export const momentumDial = (state, marks) => dialAlong(state, "beta", "memory", { symbol: "β", name: "momentum", marks, digits: 3 });
 
 /**
  * A handle for the trait n, a number of steps from `low` to `high`, along an axis of log₁₀ n; `place` puts it there.

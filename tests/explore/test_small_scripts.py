@@ -187,3 +187,13 @@ def test_the_learner_of_the_assumption_plot_is_a_planner_whose_rates_are_known_t
     truth = h * ln.rules.deadline_rate(ln.Objective(gamma=2.0), h, np.inf)
     noise = np.random.default_rng(0).normal(size=len(h))
     np.testing.assert_allclose(learner["r"], truth * (1 + 0.02 * noise), atol=5e-5)
+
+
+def test_a_flat_mode_is_assumed_where_a_rate_begins(module):
+    """None was said to have one there."""
+    given = {"gamma": 0.5, "decay": 1.5, "friction": 12.0, "impatience": 4.0}
+    begun, forgets = module(explore.AssumptionPlot)(
+        "given.map(M.curvaturesAt)", [given | {"rate": 0.0}, given | {"rate": 1.5}]
+    )
+    assert begun == {"descent": 0, "memory": 0, "impatience": 0, "decay": None, "planner": 0}
+    assert forgets["decay"] == 0 and forgets["planner"] == pytest.approx(3.0)

@@ -23,13 +23,13 @@ function scaledIntegral(/** @type {number} */ x) {
 const families = ({ gamma, decay, friction, impatience }) => ({
   descent: [() => SHARED.level, 0, SHARED.axis.range[1]],
   memory: [(r) => (friction - r) / SHARED.gain, 0, Math.min(friction / 2, SHARED.axis.range[1])],
-  impatience: [(r) => impatience / scaledIntegral((2 * r) / impatience) - r, 1e-6, SHARED.axis.range[1]],
+  impatience: [(r) => impatience / scaledIntegral((2 * r) / impatience) - r, 0, SHARED.axis.range[1]],
   decay: [(r) => ((r - decay) * (r + decay + gamma)) / r, decay, SHARED.axis.range[1]],
   planner: [(r) => r + gamma, 0, SHARED.axis.range[1]],
 });
 
 /** h of the mode that is marked, for each who can have it. @type {(given: Setting) => Record<string, number | null>} */
-export const curvaturesAt = (given) => mapped(families(given), ([pull, from, to]) => (given.rate > from && given.rate <= to ? given.rate * pull(given.rate) : null));
+export const curvaturesAt = (given) => mapped(families(given), ([pull, from, to]) => (given.rate >= from && given.rate <= to ? given.rate * pull(given.rate) : null));
 
 /** Root mean square of what a planner's rates miss the learner's by. */
 export function missOf(/** @type {Setting} */ { gamma }) {

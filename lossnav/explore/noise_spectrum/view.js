@@ -2,25 +2,24 @@
 
 /** @import { ChartFrame } from "../chart.js" */
 /** @import { Scale } from "../kit.js" */
-/** @import { Build, State } from "../life.js" */
+/** @import { State } from "../life.js" */
 /** @import { Setting } from "./model.js" */
 
 import { chartFrame, valueAxis } from "../chart.js";
-import { buttonRow, linearDial, logDial } from "../controls.js";
+import { buttonRow, declaredDial } from "../controls.js";
 import { clamp, compact, curve, draw, drawLine, fixed, ink, panelWindow, plainTicks, samples, upright } from "../kit.js";
-import { countHandle, countPlayer, momentumDial } from "../knobs.js";
-import { explorable, inPython } from "../life.js";
+import { countHandle, countPlayer } from "../knobs.js";
+import { inPython } from "../life.js";
 import { logAxis } from "../logs.js";
 import { exponentAt } from "../modes.js";
-import { simpleView } from "../simple.js";
+import { simple } from "../simple.js";
 import SHARED from "./constants.json" with { type: "json" };
 import { halfCounts, mostSteps, noiseShares, octaves, spectrumDistances, stillCounts } from "./model.js";
 
 /** @typedef {Setting & { n: number }} Traits */
 /** @typedef {{ h: Scale, share: Scale, x: Scale, c: Scale }} SpectrumScales */
 
-/** @type {Build<Traits>} */
-const buildNoiseSpectrum = (root, state) => {
+export default simple("NoiseSpectrum", SHARED, (state, root) => {
   /** Who moves s wants the power law. @type {State<Traits>} */
   const bent = { ...state, set: (trait, value) => [state.set(trait, value), state.set("own", 0)] };
   const choice = buttonRow([
@@ -28,14 +27,8 @@ const buildNoiseSpectrum = (root, state) => {
     ["A power law", "noise that grows like a power of curvature", () => state.set("own", 0)],
   ]);
   const steps = countPlayer(root, state, [2, mostSteps]);
-  return simpleView(root, state, SHARED, {
-    label: "where noise pushes, and the exponent that comes of it",
-    hint: "Drag n to the right: steep directions stop counting first. Then take a power law: there, c settles.",
-    dials: {
-      slope: linearDial(bent, "slope", { symbol: "s", name: "bars grow like ρˢ", marks: SHARED.traits.slope.range }, 100),
-      eta: logDial(state, "eta", { symbol: "η", name: "learning rate", marks: SHARED.traits.eta.range, digits: 4 }),
-      beta: momentumDial(state, SHARED.traits.beta.range),
-    },
+  return {
+    dials: { slope: declaredDial(bent, SHARED.traits, "slope") },
     control: [steps.node],
     more: [choice.node],
     grips(stage) {
@@ -66,14 +59,14 @@ const buildNoiseSpectrum = (root, state) => {
       return spectrumWords(setting, far, n);
     },
     leave: steps.leave,
-    python({ eta, beta, slope, own, n }) {
-      const grown = [`noise = rho ** ${inPython(slope)}`, `noise *= ${inPython(SHARED.trace)} / np.sum(noise)`];
-      const known = `eta=${inPython(eta)}, beta=${inPython(beta)}, batch=${SHARED.batch}`;
+    python({ own }, { eta, beta, slope, n }) {
+      const grown = [`noise = rho ** ${slope}`, `noise *= ${inPython(SHARED.trace)} / np.sum(noise)`];
+      const known = `eta=${eta}, beta=${beta}, batch=${SHARED.batch}`;
       const noise = own ? [`noise = ${inPython(SHARED.trace)} * np.array(${inPython(SHARED.shares)})`] : grown;
       return [`rho = 2.0 ** (${SHARED.first} + np.arange(${octaves.length}) + 0.5)`, ...noise, `ln.sgd.displacement(rho, ${n}, ${known}, gradient_variance=noise, form="discrete")`];
     },
-  });
-};
+  };
+});
 
 /**
  * Bars of the noise, dark as far as they count after n steps, and the line that says how far that is.
@@ -125,5 +118,3 @@ function spectrumWords(setting, far, n) {
     law,
   ]];
 }
-
-export default explorable("NoiseSpectrum", buildNoiseSpectrum, SHARED);

@@ -1,50 +1,37 @@
 // The view of a valley with noise: level sets of the loss and of the modified loss, and the two parts of the drift.
 
-/** @import { Build } from "../life.js" */
 /** @import { SquareFrame } from "../plane.js" */
 /** @import { Track } from "../runner.js" */
 /** @import { Setting } from "./model.js" */
 
-import { angleDial, logDial } from "../controls.js";
 import { couple, curve, degrees, drawLine, entries, fixed, ink, panelWindow, pixels } from "../kit.js";
-import { explorable, inPython } from "../life.js";
+import { inPython } from "../life.js";
 import { drawArrow, squareFrame } from "../plane.js";
 import { planePoint } from "../point.js";
-import { simpleView } from "../simple.js";
+import { simple } from "../simple.js";
 import { inked, lineTable } from "../tables.js";
 import SHARED from "./constants.json" with { type: "json" };
 import { VALLEY, carriedBy, level, longAxis, parts, split } from "./model.js";
 
 /** @typedef {Setting & { start: number[] }} Traits */
 
-
-/** @type {Build<Traits>} */
-const buildNoisyValley = (root, state) => {
-  const table = lineTable(SHARED.lines, [], inked);
-  return simpleView(root, state, SHARED, {
-    label: "a valley with noise that has a direction",
-    hint: "Turn the noise along the valley, at 45°: the current stops. Drag the point.",
-    dials: {
-      angle: angleDial(state, "angle", { symbol: "α", name: "angle of the strong noise", marks: SHARED.traits.angle.range }, 360),
-      ratio: logDial(state, "ratio", { symbol: "r", name: "strong over weak noise", marks: SHARED.traits.ratio.range }),
-    },
-    legend: [table.legend],
-    grips: (stage) => planePoint(stage, state, "start", { label: "a place", color: ink("ink"), hold: SHARED.hold }),
-    lay: (paper) => squareFrame(paper, { edge: SHARED.edge, ticks: [-2, -1, 0, 1, 2], names: ["θ₁", "θ₂"] }),
-    show(at, frame, given) {
-      drawValley(at, frame, given);
-      return [...valleyWords(given), floats(frame, given)];
-    },
-    run: { seconds: 8, inside: (frame) => frame },
-    python: ({ start, angle, ratio }) => [
-      `turn, ratio = np.deg2rad(${inPython(angle)}), ${inPython(ratio)}`,
-      "axes = np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]])",
-      "noise = axes @ np.diag([ratio**0.5, ratio**-0.5]) @ axes.T",
-      `process = ln.sgd.OrnsteinUhlenbeck(${inPython(VALLEY)}, noise)`,
-      `process.skew, process.curvature, process.flow(${inPython(start)})`,
-    ],
-  });
-};
+export default simple("NoisyValley", SHARED, (state) => ({
+  legend: [lineTable(SHARED.lines, [], inked).legend],
+  grips: (stage) => planePoint(stage, state, "start", { label: "a place", color: ink("ink"), hold: SHARED.hold }),
+  lay: (paper) => squareFrame(paper, { edge: SHARED.edge, ticks: [-2, -1, 0, 1, 2], names: ["θ₁", "θ₂"] }),
+  show(at, frame, given) {
+    drawValley(at, frame, given);
+    return [...valleyWords(given), floats(frame, given)];
+  },
+  run: { seconds: 8, inside: (frame) => frame },
+  python: (_, { start, angle, ratio }) => [
+    `turn, ratio = np.deg2rad(${angle}), ${ratio}`,
+    "axes = np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]])",
+    "noise = axes @ np.diag([ratio**0.5, ratio**-0.5]) @ axes.T",
+    `process = ln.sgd.OrnsteinUhlenbeck(${inPython(VALLEY)}, noise)`,
+    `process.skew, process.curvature, process.flow(${start})`,
+  ],
+}));
 
 /** @type {(at: Element, f: SquareFrame, given: Traits) => void} */
 function drawValley(at, f, given) {
@@ -92,5 +79,3 @@ function valleyWords(given) {
     `The place is ${couple(given.start, (v) => fixed(v, 2))}.`,
   ]];
 }
-
-export default explorable("NoisyValley", buildNoisyValley, SHARED);

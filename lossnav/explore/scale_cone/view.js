@@ -2,17 +2,13 @@
 
 /** @import { SquareFrame } from "../plane.js" */
 /** @import { ChartFrame } from "../chart.js" */
-/** @import { Build } from "../life.js" */
 /** @import { Setting, Walk } from "./model.js" */
 
 import { chartFrame, timeAxis, valueAxis } from "../chart.js";
-import { linearDial, logDial } from "../controls.js";
 import { compact, curve, draw, drawDot, drawLine, entries, fixed, ink, lastOf, panelWindow, pixels, plainTicks, samples } from "../kit.js";
-import { momentumDial } from "../knobs.js";
-import { explorable, inPython } from "../life.js";
 import { squareFrame } from "../plane.js";
 import { evenly } from "../runner.js";
-import { simpleView } from "../simple.js";
+import { simple } from "../simple.js";
 import SHARED from "./constants.json" with { type: "json" };
 import { coneWalk } from "./model.js";
 
@@ -21,37 +17,24 @@ import { coneWalk } from "./model.js";
 const PATH = { stroke: ink("optimal"), "stroke-width": 1.6, "stroke-opacity": 0.75 };
 const LAW = { stroke: ink("ink"), "stroke-width": 1.6, "stroke-dasharray": "5 4" };
 
-/** @type {Build<Setting>} */
-const buildScaleCone = (root, state) => {
-  const { traits, edge } = SHARED;
-  return simpleView(root, state, SHARED, {
-    label: "gradient descent on a loss of the direction alone",
-    hint: "The walk finds its circle, and the angle per step its law, until pure noise (ν = 1) meets a long momentum. Move ν to see which radius momentum gives.",
-    dials: {
-      eta: logDial(state, "eta", { symbol: "η", name: "learning rate", marks: traits.eta.range, digits: 3 }),
-      beta: momentumDial(state, traits.beta.range),
-      decay: logDial(state, "decay", { symbol: "λ", name: "weight decay", marks: traits.decay.range, digits: 4 }),
-      noise: linearDial(state, "noise", { symbol: "ν", name: "share of noise in the pull", marks: traits.noise.range }, 100),
-      start: logDial(state, "start", { symbol: "r₀/r∗", name: "start", marks: traits.start.range }),
-    },
-    two: "below",
-    lay(plane, charts) {
-      const frame = chartFrame(charts, { radius: ["radius over the radius of rest r∗", 76, 90], angle: ["angle per step over √(2ηλ/(1+β))", 76, 90] });
-      return { ...squareFrame(plane, { edge, ticks: [-2, -1, 0, 1, 2], names: ["θ₁/r∗", "θ₂/r∗"], aside: 348 }), frame };
-    },
-    show(at, f, given, over) {
-      const walk = coneWalk(given);
-      conePlane(at, f, walk);
-      coneCharts(over, f.frame, walk);
-      return [...coneWords(given, walk), [evenly(walk.points.map(pixels(f)), ink("optimal"))]];
-    },
-    run: { seconds: 8, inside: (f) => f },
-    python({ eta, beta, decay }) {
-      const given = entries({ eta, beta, decay }).map(([name, value]) => `${name}=${inPython(value)}`).join(", ");
-      return [`speed = ln.noether.limiting_angular_speed(${given})`, `${inPython(eta)} * speed  # the angle per step`];
-    },
-  });
-};
+export default simple("ScaleCone", SHARED, () => ({
+  two: "below",
+  lay(plane, charts) {
+    const frame = chartFrame(charts, { radius: ["radius over the radius of rest r∗", 76, 90], angle: ["angle per step over √(2ηλ/(1+β))", 76, 90] });
+    return { ...squareFrame(plane, { edge: SHARED.edge, ticks: [-2, -1, 0, 1, 2], names: ["θ₁/r∗", "θ₂/r∗"], aside: 348 }), frame };
+  },
+  show(at, f, given, over) {
+    const walk = coneWalk(given);
+    conePlane(at, f, walk);
+    coneCharts(over, f.frame, walk);
+    return [...coneWords(given, walk), [evenly(walk.points.map(pixels(f)), ink("optimal"))]];
+  },
+  run: { seconds: 8, inside: (f) => f },
+  python: (_, { eta, beta, decay }) => [
+    `speed = ln.noether.limiting_angular_speed(eta=${eta}, beta=${beta}, decay=${decay})`,
+    `${eta} * speed  # the angle per step`,
+  ],
+}));
 
 /**
  * The walk, the circle of rest and the tip.
@@ -104,5 +87,3 @@ function coneWords({ noise, beta, start }, { angles, rest, law, memory, left }) 
     `From ${fixed(start, 2)}·r∗, r⁴ forgets within ${compact(memory)} steps.`,
   ]];
 }
-
-export default explorable("ScaleCone", buildScaleCone, SHARED);

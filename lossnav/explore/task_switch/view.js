@@ -6,7 +6,7 @@
 /** @import { Held, Setting, Story, Stretch } from "./model.js" */
 
 import { calm, chartFrame, follow, player, timeAxis, valueAxis } from "../chart.js";
-import { buttonRow, discountDial, handle, linearDial, logDial } from "../controls.js";
+import { buttonRow, declaredDials, handle } from "../controls.js";
 import { clamp, compact, curve, draw, drawDot, drawLine, drawPanel, entries, figure, fixed, ink, isWide, lastOf, layer, nameAcross, panelWindow, plainTicks, readout, resize, samples, scaffold, scale, ticksAcross, trace, upright } from "../kit.js";
 import { around, dense, edges, placeLabels } from "../labels.js";
 import { explorable } from "../life.js";
@@ -34,18 +34,7 @@ const AHEAD = { stroke: COLOR, "stroke-width": 2.4, "stroke-dasharray": "3 4" };
 
 /** @type {Build<Setting>} */
 const buildTaskSwitch = (root, state) => {
-  const { traits } = SHARED;
-  const dials = {
-    gamma: discountDial(state, traits.gamma.range),
-    entropy: logDial(state, "entropy", { symbol: "λₛ", name: "weight of entropy", marks: traits.entropy.range }),
-    curvature: logDial(state, "curvature", { symbol: "H", name: "curvature of the next task", marks: traits.curvature.range }),
-    minimum: linearDial(state, "minimum", {
-      symbol: "a",
-      name: "minimum of the next task",
-      marks: traits.minimum.range,
-      label: (v) => fixed(v, v % 1 ? 1 : 0),
-    }, 600),
-  };
+  const dials = declaredDials(state, SHARED.traits);
   const [stage, bowl, says] = [figure(), figure(), readout()];
   const last = () => state.get("switches").at(-1)?.[0] ?? 0;
   const go = (/** @type {number} */ time) => state.set("now", clamp(time, last(), last() + LONGEST));
@@ -124,7 +113,7 @@ const buildTaskSwitch = (root, state) => {
       story = taskHistory(given, story);
       // A window that followed the hand would run away under it.
       if (!stage.querySelector(".ln-held")) first = follow(first, given.now, 3, 7);
-      for (const [trait, dial] of entries(dials)) dial.show(given[trait]);
+      for (const [trait, dial] of entries(dials)) dial.show(/** @type {Record<string, any>} */ (given)[trait]);
       row.buttons[0].disabled = given.switches.length >= MOST;
       moving.replaceChildren();
       const x = timeAxis(moving, frame, first, SPAN, 2, `time, in units of 1/r = ${compact(1 / story.scales.rate)}`);
