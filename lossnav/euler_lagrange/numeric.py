@@ -16,8 +16,8 @@ from lossnav.problem.objective import Objective
 
 _MOST = 400  # times at which a path is looked at, where none are asked for
 _STENCIL = np.arange(-3, 4)
-# Central differences over seven points, orders six and four, for the first and second derivative.
-_FIRST = np.array([[-1, 9, -45, 0, 45, -9, 1], [0, 5, -40, 0, 40, -5, 0]]) / 60
+# Central differences over seven points: of order six, and for the second derivative also of order four.
+_FIRST = np.array([-1, 9, -45, 0, 45, -9, 1]) / 60
 _SECOND = np.array([[2, -27, 270, -490, 270, -27, 2], [0, -15, 240, -450, 240, -15, 0]]) / 180
 
 
@@ -108,6 +108,6 @@ def _differences(traj: Any, times: Array, step: Array) -> tuple[Array, Array, Ar
     """Return θ, θ̇, θ̈ by the sixth-order rule and how far θ̈ is from the fourth-order one, shape (T,)."""
     nodes = times[:, None] + step[:, None] * _STENCIL
     path = np.asarray(traj(nodes.ravel())).reshape(*nodes.shape, -1)
-    first = np.einsum("s,tsd->td", _FIRST[0], path) / step[:, None]
+    first = np.einsum("s,tsd->td", _FIRST, path) / step[:, None]
     second, rough = (np.einsum("s,tsd->td", rule, path) / step[:, None] ** 2 for rule in _SECOND)
     return path[:, 3].copy(), first, second, np.linalg.norm(second - rough, axis=-1)

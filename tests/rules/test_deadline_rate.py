@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.integrate import solve_ivp
 from scipy.optimize import minimize
 
 import lossnav as ln
@@ -178,3 +179,20 @@ def test_a_gain_with_curvature_comes_from_a_constant_weight():
 def test_a_drift_is_refused():
     with pytest.raises(ValueError, match=r"objective\.drift"):
         deadline_rate(ln.Objective(drift=ln.drifts.weight_decay(0.1)), 1.0, 1.0)
+
+
+@pytest.mark.parametrize(("eta", "k", "charge"), [(1.0, 1.0, 2.0), (0.5, 4.0, 2.0), (2.0, 0.25, 0.3), (1.0, 3.0, 0.0)])
+def test_a_rate_on_a_hill_is_refused_from_the_focal_point_on(eta, k, charge):
+    """V = ½Px² backwards from the deadline, where P = ch: Ṗ = kh − γP − ηP², until it falls to −∞."""
+    gamma, h = 0.4, -1.5
+
+    def lost(_, p):
+        return p[0] + 1e9
+
+    lost.terminal = True
+    run = solve_ivp(lambda _, p: k * h - gamma * p - eta * p**2, (0, 100), [charge * h], events=lost, rtol=1e-10)
+    focal = float(run.t_events[0][0])
+    objective = ln.Objective(eta=eta, k=k, gamma=gamma, terminal=charge)
+    assert deadline_rate(objective, h, 0.999 * focal) > 100 * deadline_rate(objective, h, 0.5 * focal)
+    with pytest.raises(ln.NoMinimiser, match="focal point"):
+        deadline_rate(objective, h, 1.001 * focal)

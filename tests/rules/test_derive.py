@@ -16,6 +16,7 @@ import sympy
 import lossnav as ln
 from lossnav import assume
 from lossnav.rules.derive import RegimeWarning
+from lossnav.rules.derive.report import _two_digits
 
 ETA, K = 0.7, 1.3
 
@@ -456,3 +457,11 @@ def test_the_formula_has_all_that_a_step_has_and_there_is_none_of_coupled_coordi
     with pytest.raises(ValueError, match="formulas are those of one coordinate"):
         _ = coupled.velocity
     assert "What follows" not in coupled._repr_markdown_()
+
+
+@pytest.mark.parametrize(
+    ("size", "words"),
+    [(480.0, "480"), (0.0, "0"), (3.14e-5, "0.000031"), (3.14e-9, "3.1e-09"), (2.6e7, "2.6e+07")],
+)
+def test_a_size_is_written_out_as_long_as_it_can_be_read(size, words):
+    assert _two_digits(size) == words
