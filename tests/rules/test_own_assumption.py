@@ -88,6 +88,32 @@ def test_as_an_optimizer_that_is_saved_and_goes_on(fused, priced):
     np.testing.assert_allclose(weights.detach().numpy(), walk(priced), rtol=1e-12)
 
 
+class Rarity(Spread):
+    """h = 3/2V + ½, with V an average of |g|."""
+
+    def believed(self, look):
+        return look.average("s", abs(look.gradient), 0.9)
+
+    def term(self, believed):
+        return 3.0 / (2.0 * believed) + 0.5
+
+
+@pytest.mark.parametrize("fused", [False, True])
+def test_what_is_believed_may_divide(fused):
+    mine = ln.derive(OBJECTIVE, belief=ln.assume.Filter(0.8), curvature=Rarity(), dt=0.1)
+    weights = torch.nn.Parameter(torch.ones(4, dtype=torch.float64))
+    optimizer = mine.optimizer([weights], fused=fused)
+    theta, m, s = np.ones(4), np.zeros(4), np.zeros(4)
+    for n, g in enumerate(GRADIENTS, start=1):
+        weights.grad = torch.tensor(g)
+        optimizer.step()
+        m, s = 0.8 * m + 0.2 * g, 0.9 * s + 0.1 * np.abs(g)
+        h = 1.5 * (1 - 0.9**n) / s + 0.5
+        theta = theta - 0.07 * (m / (1 - 0.8**n)) / (np.sqrt(0.04 + 0.7 * h) + 0.2)
+    np.testing.assert_allclose(weights.detach().numpy(), theta, rtol=1e-12)
+    np.testing.assert_allclose(drive.walk(mine, GRADIENTS, np.ones(4))[0][-1], theta, rtol=1e-12)
+
+
 def test_in_the_report():
     page = rule(Pace())._repr_markdown_()
     assert "the spread of gradients, and one half" in page and "one and the mean size" in page
