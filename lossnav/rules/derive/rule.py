@@ -439,8 +439,8 @@ class LearningRule(Shown):
         linear = self.objective.drift is None or isinstance(self.objective.drift, Linear)
         if self.coordinatewise or not (constant and linear and self.metric is None):
             return None
-        dim = self._dim or 1
-        zero = np.zeros(dim)
+        assert self._dim is not None  # what couples coordinates says how many there are
+        zero = np.zeros(self._dim)
         return arrays.law(self.objective, self._matrices(zero, zero, None), self.belief.trend is not None)
 
     def _matrices(self, theta: Array, variance: Any, metric_variance: Any) -> arrays.Matrices:
