@@ -20,6 +20,22 @@ BOWL, WELL = ln.losses.Quadratic([[2.0]], minimum=[0.0]), ln.losses.DoubleWell()
 OBJECTIVE = ln.Objective(gamma=1.0)
 
 
+@pytest.mark.parametrize(
+    "theta",
+    [
+        np.array([1 + 5j]), [1 + 5j], np.array(["1.0"]), ["1.0"], np.array([np.datetime64("NaT")]), np.array([True]),
+        np.ma.masked_array([1.0], mask=[True]), np.array(["1.0"], dtype=object), np.array([None]), {1.0},
+        torch.tensor([1 + 5j]), torch.ones(1, requires_grad=True), torch.ones(1, device="meta"), [[1.0], [1.0, 2.0]],
+        1.0, np.array(1.0), (x for x in [1.0]), np.array([np.timedelta64(3, "s")]), [np.ma.masked_array([1.0],
+        mask=True)],
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("name", ["value", "gradient", "hessian"])
+def test_a_point_is_real_numbers_and_nothing_is_lost_on_the_way(name, theta):
+    with pytest.raises(ValueError, match="theta"):
+        getattr(BOWL, name)(theta)
+
+
 def test_a_loss_refuses_what_a_users_function_cannot_mean():
     for loss in (ln.losses.Function(lambda x: x.sum(-1) * 1j, dim=1), ln.losses.Function(lambda x: "1.0", dim=1)):
         with pytest.raises(ValueError, match=r"value\(theta\)"):
@@ -29,6 +45,16 @@ def test_a_loss_refuses_what_a_users_function_cannot_mean():
         turned([1.0])
     with pytest.raises(ValueError, match=r"field\(theta\)"):
         ln.helmholtz.decompose(lambda x: x * 1j, [[0.0, 1.0]])
+
+
+@pytest.mark.parametrize(
+    "value", [10**400, 10**5000, np.complex128(1 + 2j), np.complex64(1), np.timedelta64(1, "s"), np.ma.masked, "1.0",
+              np.array([1.0]), torch.tensor(1.0, requires_grad=True), torch.tensor(1 + 0j), True, Decimal("NaN")],
+    ids=lambda value: type(value).__name__,
+)  # fmt: skip
+def test_a_number_is_one_real_number(value):
+    with pytest.raises(ValueError, match="eta"):
+        ln.Objective(eta=value)
 
 
 @pytest.mark.parametrize(

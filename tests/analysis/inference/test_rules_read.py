@@ -340,3 +340,5 @@ def test_refusals():
         ln.infer(steps)
     with pytest.raises(ValueError, match="shapes have"):
         ln.infer.Steps(steps.weights, steps.gradients, [(3,)])
+    with pytest.raises(ValueError, match="weights do not move"):
+        ln.infer.Steps(np.ones((7, 2)), np.ones((6, 2)))
