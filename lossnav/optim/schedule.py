@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
@@ -72,7 +73,12 @@ class _Cooled(_Law):
     factor: list[float]
 
     def at(self, left: float) -> float:
-        return float(np.interp(left, self.remaining, self.factor))
+        above = bisect_left(self.remaining, left)  # at each step: NumPy would read both lists anew
+        if above == 0 or above == len(self.remaining):
+            return self.factor[0 if above == 0 else -1]
+        low, high = self.remaining[above - 1 : above + 1]
+        part = (left - low) / (high - low)
+        return (1 - part) * self.factor[above - 1] + part * self.factor[above]
 
 
 def deadline_schedule(
