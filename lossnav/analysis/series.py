@@ -26,7 +26,7 @@ class Drift:
 
     def exceeds(self, size: float) -> bool:
         """Whether the change is larger than ``size``, and than four of its errors."""
-        return abs(self.change) > max(size, 4 * self.error)
+        return abs(self.change) > size and abs(self.change) > 4 * self.error
 
 
 def drift(values: ArrayLike, blocks: int = 8) -> Drift:

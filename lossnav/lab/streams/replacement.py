@@ -136,7 +136,7 @@ class ContinualBackprop:
 
     def _listen_to_all(self) -> None:
         """Take the outputs of one batch into the averages of all units."""
-        if not self._features:
+        if len(self._features) < len(self._linear) - 1:
             raise RuntimeError("step() came before any forward pass of the ensemble: there are no features to judge")
         outputs = torch.cat([self._features[layer] for layer in self._linear[1:]], dim=-1)
         self._age += 1
