@@ -215,7 +215,8 @@ def runs(file: Path, tests: Sequence[str]) -> list[list[str]]:
     names = {file.stem.strip("_"), file.parent.name} - {""}
     within = [path for room in tests for path in sorted(Path(room).rglob("test_*.py"))]
     near = [str(path) for path in within if any(name in path.stem for name in names)]
-    return [[*near, *(word for word in tests if not Path(word).exists())]] * bool(near) + [list(tests)]
+    flags = [word for word in tests if not Path(word).exists()]
+    return [[*near, *flags], [*tests]] if near else [[*tests]]
 
 
 def apart(seconds: float, work: Callable[[], int]) -> int | None:
