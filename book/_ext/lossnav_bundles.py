@@ -21,7 +21,7 @@ from lossnav.explore._scripts import STYLES, bundle, folder_of
 
 HELD = re.compile(rf'<script type="{re.escape(STATE)}">(?P<states>.*?)</script>', re.DOTALL)
 SHOWN = re.compile(rf'<script type="{re.escape(VIEW)}">(?P<view>.*?)</script>', re.DOTALL)
-CLASS = re.compile(r"lossnav\.explore\.(?:\w+\.)*(?P<name>\w+)")  # of an explorable
+CLASS = re.compile(r"lossnav\.explore\.(?P<name>\w+)")  # of an explorable
 MACHINERY = ("layout", "tabbable", "tooltip")
 
 

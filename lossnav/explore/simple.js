@@ -19,8 +19,6 @@ import { runner } from "./runner.js";
  * S, the scene, is what depends on the size alone: scales and panels; traits are spelled as Python writes them.
  * @template T, S
  * @typedef {object} Simple
- * @property {string} [label] where constants do not hold it
- * @property {string} [hint]
  * @property {{ [trait in keyof T]?: Mover }} [dials] by trait, the main one first; those that constants declare follow
  * @property {{ legend: Node, node: Node }} [table] what the lines are, and their numbers
  * @property {Node[]} [legend] what the lines are, where they have no numbers
@@ -40,7 +38,7 @@ import { runner } from "./runner.js";
  * @template T, S
  * @param {HTMLElement} root
  * @param {State<T>} state
- * @param {{ traits: Record<string, any> }} sheet the constants
+ * @param {SimpleSheet} sheet the constants
  * @param {Simple<T, S>} parts
  * @returns {View}
  */
@@ -53,8 +51,7 @@ export function simpleView(root, state, sheet, parts) {
   const [first, ...others] = sliders.map(([, { node }]) => node);
   const main = [...(first ? [first] : []), ...(dots ? [dots.node] : []), ...control];
   scaffold(root, {
-    .../** @type {SimpleSheet} */ (sheet),
-    ...parts,
+    ...sheet,
     stage: [stage],
     legend,
     control: main,

@@ -1,5 +1,6 @@
 // The noise on a spectrum of curvatures, octave by octave: what of it still counts after n steps, and the exponent.
 
+import { bisect } from "../kit.js";
 import { distances, modeDistances } from "../modes.js";
 import SHARED from "./constants.json" with { type: "json" };
 
@@ -43,11 +44,5 @@ export function halfCounts(n, setting) {
   const end = SHARED.first + SHARED.shares.length;
   let high = SHARED.first - 6; // the longest memory has its half above
   while (counts(high) > 0.5) if (++high > end) return null;
-  let low = high - 1;
-  for (let round = 0; round < 20; round++) {
-    const middle = (low + high) / 2;
-    if (counts(middle) > 0.5) low = middle;
-    else high = middle;
-  }
-  return 2 ** high;
+  return 2 ** bisect((u) => counts(u) <= 0.5, high - 1, high);
 }
