@@ -2,7 +2,8 @@
 
     python tests/mutants.py lossnav/rules/looking.py --tests tests/rules/test_looking.py [--most 60] [--seed 0]
 
-Without a room it is the wing that the seed, the day of the year for one, falls on, and its tests and the equations'.
+Without a room it is the wing that the seed, the day of the year for one, falls on, and without tests they are all that
+open no browser. They run once as things are, to note which enters which line: a mutant meets those that enter its own.
 A mutant is one file with one sign, operator, comparison, number or truth value changed. Nothing is written: a process
 that has numpy, scipy and torch is forked for each mutant, and imports the changed text in the place of the file's. A
 script of an explorable is read by node and by esbuild, so its text is changed in a copy of the tree, where the tests
@@ -184,9 +185,8 @@ def preload() -> None:
         __import__(name)
 
 
-def forked(seconds: float, arguments: Sequence[str], mutant: Mutant | None = None) -> int | None:
+def forked(seconds: float, arguments: Sequence[str], plugin: object, mutant: Mutant | None = None) -> int | None:
     """Run pytest in a process of its own; return what it returns (0: all passed), None if the time was up."""
-
     stage = staged() if mutant is not None and mutant.file.suffix == ".js" else None
 
     def run() -> int:
@@ -194,7 +194,7 @@ def forked(seconds: float, arguments: Sequence[str], mutant: Mutant | None = Non
             play(mutant, stage)
         elif mutant is not None:
             take(mutant)
-        return quiet(arguments)
+        return quiet(arguments, plugin)
 
     return apart(seconds, run)
 
@@ -208,15 +208,82 @@ def quiet(arguments: Sequence[str], *plugins: object) -> int:
     return int(pytest.main(["-x", "-p", "no:xdist", "-p", "no:cacheprovider", "--assert=plain", *arguments], plugins))
 
 
-def runs(file: Path, tests: Sequence[str]) -> list[list[str]]:
-    """Return the runs that a mutant of a file has to survive: those tests that are called like it or its folder come
-    first, for they end most.
+class Noted:
+    """A plugin of pytest: notes which lines of the package each test enters, and how long it takes."""
+
+    def __init__(self, notes: Path, source: Path = ROOT / "lossnav") -> None:
+        from coverage import Coverage
+
+        self.notes, self.seconds = notes, dict[str, float]()
+        self.coverage = Coverage(data_file=str(notes / "lines"), source=[str(source)], config_file=False)
+
+    def pytest_sessionstart(self) -> None:
+        self.coverage.start()
+
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        self.coverage.switch_context(nodeid)
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        self.seconds[report.nodeid] = self.seconds.get(report.nodeid, 0.0) + report.duration
+
+    def pytest_sessionfinish(self) -> None:
+        self.coverage.stop()
+        self.coverage.save()
+        (self.notes / "seconds.json").write_text(json.dumps(self.seconds), encoding="utf-8")
+
+
+class Chosen:
+    """A plugin of pytest: runs these tests and no others, the shortest first."""
+
+    def __init__(self, seconds: dict[str, float]) -> None:
+        self.seconds = seconds
+
+    def pytest_collection_modifyitems(self, items: list[Any]) -> None:
+        items[:] = sorted((i for i in items if i.nodeid in self.seconds), key=lambda i: self.seconds[i.nodeid])
+
+
+def statement(tree: ast.AST, line: int) -> tuple[int, int]:
+    """Return the first and the last line of the smallest statement around a line: of one with a body, of its head."""
+    first, last = 1, 10**9
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.stmt, ast.ExceptHandler)) and node.lineno <= line <= (node.end_lineno or 0):
+            head = [part.lineno - 1 for part in getattr(node, "body", [])[:1]]
+            end = max(node.lineno, *head) if head else node.end_lineno or 0
+            if line <= end and node.lineno >= first:
+                first, last = node.lineno, end
+    return first, last
+
+
+def runs(notes: Path, mutant: Mutant) -> list[dict[str, float]]:
+    """Return the tests that a mutant has to survive, with their seconds: first those that enter its statement, or are
+    called like a script's folder; then the others of the files in which these stand, for one that finds a value in a
+    cache depends on lines that it does not enter. What runs at a file's import concerns all that enter the file.
     """
-    names = {file.stem.strip("_"), file.parent.name} - {""}
-    within = [path for room in tests for path in sorted(Path(room).rglob("test_*.py"))]
-    near = [str(path) for path in within if any(name in path.stem for name in names)]
-    flags = [word for word in tests if not Path(word).exists()]
-    return [[*near, *flags], [*tests]] if near else [[*tests]]
+    from coverage import CoverageData
+
+    seconds: dict[str, float] = json.loads((notes / "seconds.json").read_text(encoding="utf-8"))
+    if mutant.file.suffix == ".js":
+        near = {name for name in seconds if mutant.file.parent.name in name}
+        files = {name.split("::")[0] for name in seconds}
+    else:
+        data = CoverageData(str(notes / "lines"))
+        data.read()
+        entered = {line: {*names} - {""} for line, names in data.contexts_by_lineno(str(mutant.file)).items()}
+        first, last = statement(ast.parse(mutant.file.read_text(encoding="utf-8")), mutant.line)
+        within = [names for line, names in entered.items() if first <= line <= last and names]
+        near = set().union(*(within or entered.values()))
+        files = {name.split("::")[0] for name in near}
+    others = {name for name in seconds if name.split("::")[0] in files} - near
+    return [{name: took for name, took in seconds.items() if name in part} for part in (near, others)]
+
+
+def survives(notes: Path, mutant: Mutant, flags: Sequence[str]) -> bool:
+    """Return whether all tests pass that could notice."""
+    for wanted in runs(notes, mutant):
+        files = sorted({name.split("::")[0] for name in wanted})
+        if wanted and forked(10.0 + 4 * sum(wanted.values()), [*files, *flags], Chosen(wanted), mutant) != 0:
+            return False
+    return True
 
 
 def apart(seconds: float, work: Callable[[], int]) -> int | None:
@@ -303,31 +370,29 @@ def main() -> int:
     options = parser.parse_args()
     os.chdir(ROOT)
     if not options.room:
-        wing = WINGS[options.seed % len(WINGS)]
-        options.room, options.tests = [Path("lossnav", wing)], [f"tests/{wing}", "-m", "not slow"]
-        if wing != "explore":
-            options.tests.append("tests/equations")
-    if not options.tests:
-        parser.error("name the tests of the room: --tests")
+        options.room = [Path("lossnav", WINGS[options.seed % len(WINGS)])]
     files = [file for room in options.room for file in (changeable(room) if room.is_dir() else [room])]
+    if not options.tests:
+        options.tests = ["tests/explore"] if any(file.suffix == ".js" for file in files) else ["tests"]
+        options.tests += ["-m", "not browser"]
+    flags = [word for word in options.tests if not Path(word.split("::")[0]).exists()]
     pool = [m for file in files for m in (script_mutants if file.suffix == ".js" else mutants)(file.resolve())]
     drawn = random.Random(options.seed).sample(range(len(pool)), min(options.most, len(pool)))
-    chosen = [pool[number] for number in sorted(drawn)]
     preload()
-    begun = time.monotonic()
-    if forked(3600.0, options.tests) != 0:
-        print("mutants: the tests do not pass as things are", file=sys.stderr)
-        return 2
-    seconds = 10.0 + 4 * (time.monotonic() - begun)
-    survivors = []
-    for number, mutant in enumerate(chosen, 1):
-        if all(forked(seconds, run, mutant) == 0 for run in runs(mutant.file, options.tests)):
-            survivors.append(mutant)
-            print(f"survives  {mutant}", flush=True)
-        elif number % 20 == 0:
-            print(f"{number} of {len(chosen)}", file=sys.stderr, flush=True)
-    noticed = 1 - len(survivors) / max(1, len(chosen))
-    print(f"mutants: {len(chosen)} of {len(pool)} tried, {noticed:.1%} noticed")
+    with tempfile.TemporaryDirectory(prefix="lossnav-mutants-") as folder:
+        notes = Path(folder)
+        if forked(3 * 3600.0, options.tests, Noted(notes)) != 0:
+            print("mutants: the tests do not pass as things are", file=sys.stderr)
+            return 2
+        survivors = []
+        for number, mutant in enumerate((pool[number] for number in sorted(drawn)), 1):
+            if survives(notes, mutant, flags):
+                survivors.append(mutant)
+                print(f"survives  {mutant}", flush=True)
+            elif number % 20 == 0:
+                print(f"{number} of {len(drawn)}", file=sys.stderr, flush=True)
+    noticed = 1 - len(survivors) / max(1, len(drawn))
+    print(f"mutants: {len(drawn)} of {len(pool)} tried, {noticed:.1%} noticed")
     return int(noticed < options.least)
 
 

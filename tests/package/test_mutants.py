@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import os
+from pathlib import Path
 
 import pytest
-from mutants import forked, mutants, script_mutants, staged
+from mutants import Noted, forked, mutants, runs, script_mutants, staged, statement, survives
 from node import node_command, tool
 
 CODE = '''def ramp(x: "1 + 1", low=0):
@@ -74,11 +76,32 @@ def test_scripts_are_changed_on_a_stage():
 @pytest.mark.slow
 def test_a_test_that_looks_notices_and_one_that_does_not_look_does_not(code, tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(str(tmp_path))
-    for name, line in (("sees", "assert ramp(3.0) == -26"), ("blind", "ramp(3.0)")):
-        (tmp_path / f"test_{name}.py").write_text(f"from ramps import ramp\n\n\ndef test_it():\n    {line}\n")
+    monkeypatch.chdir(tmp_path)
+    for name, line in (("sees", "assert ramp(3.0) == -26"), ("blind", "ramp(3.0)"), ("far", "assert ramp(0) is False")):
+        Path(f"test_{name}.py").write_text(f"from ramps import ramp\n\n\ndef test_it():\n    {line}\n")
     (square,) = [mutant for mutant in mutants(code) if mutant.before == "**"]
-    sees, blind = (
-        ["-c", os.devnull, "--rootdir", str(tmp_path), str(tmp_path / f"test_{n}.py")] for n in ("sees", "blind")
-    )
-    assert [forked(60, sees), forked(60, blind), forked(60, blind, square)] == [0, 0, 0]
-    assert forked(60, sees, square) == 1
+    flags = ["-c", os.devnull, "--rootdir", str(tmp_path)]
+    everything = ["test_blind.py::test_it", "test_far.py::test_it", "test_sees.py::test_it"]
+    for blind in (False, True):
+        tests = [name.split("::")[0] for name in everything if not (blind and "sees" in name)]
+        assert forked(60, [*tests, *flags], Noted(tmp_path, tmp_path)) == 0
+        near, others = runs(tmp_path, square)
+        assert [*near, *others] == [name for name in everything if name.split("::")[0] in tests and "far" not in name]
+        assert survives(tmp_path, square, flags) == blind
+
+
+HEADS = """def f(
+    low=0,
+):
+    if (
+        low
+    ):
+        return (1 +
+                2)
+    return low
+"""
+
+
+def test_the_statement_of_a_line_is_the_smallest_and_of_one_with_a_body_its_head():
+    tree = ast.parse(HEADS)
+    assert [statement(tree, line) for line in (2, 5, 8, 9)] == [(1, 3), (4, 6), (7, 8), (9, 9)]
