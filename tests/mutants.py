@@ -225,6 +225,8 @@ class Noted:
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         self.seconds[report.nodeid] = self.seconds.get(report.nodeid, 0.0) + report.duration
+        if report.failed:
+            (self.notes / "failed").write_text(f"{report.nodeid}\n{report.longreprtext}", encoding="utf-8")
 
     def pytest_sessionfinish(self) -> None:
         self.coverage.stop()
@@ -382,10 +384,11 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="lossnav-mutants-") as folder:
         notes = Path(folder)
         if forked(3 * 3600.0, options.tests, Noted(notes)) != 0:
-            print("mutants: the tests do not pass as things are", file=sys.stderr)
+            why = notes / "failed"
+            print("mutants: the tests do not pass as things are", why.read_text() if why.exists() else "", file=sys.stderr)
             return 2
         survivors = []
-        for number, mutant in enumerate((pool[number] for number in sorted(drawn)), 1):
+        for number, mutant in enumerate((pool[number] for number in drawn), 1):
             if survives(notes, mutant, flags):
                 survivors.append(mutant)
                 print(f"survives  {mutant}", flush=True)
