@@ -2,8 +2,8 @@
 
     python tests/mutants.py lossnav/rules/looking.py --tests tests/rules/test_looking.py [--most 60] [--seed 0]
 
-Without a room it is the wing that the seed, the day of the year for one, falls on, and without tests they are all that
-open no browser. They run once as things are, to note which enters which line: a mutant meets those that enter its own.
+Without a room it is the wing that the seed, the day of the year for one, falls on, and without tests they are all of
+the package's. They run once as things are, to note which enters which line: a mutant meets those that enter its own.
 A mutant is one file with one sign, operator, comparison, number or truth value changed. Nothing is written: a process
 that has numpy, scipy and torch is forked for each mutant, and imports the changed text in the place of the file's. A
 script of an explorable is read by node and by esbuild, so its text is changed in a copy of the tree, where the tests
@@ -35,6 +35,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 TOOLS = ROOT / "book" / "_tools"
 WINGS = ("problem", "euler_lagrange", "trajectory", "rules", "analysis", "optim", "lab", "cli", "explore")
+LOOKING = [f"tests/{room}" for room in (*WINGS, "equations", "figures", "inputs")]  # not at pages or at the project
 OPERATORS: dict[type[ast.AST], tuple[str, str]] = {
     ast.Add: ("+", "-"), ast.Sub: ("-", "+"), ast.Mult: ("*", "/"), ast.Div: ("/", "*"), ast.Pow: ("**", "*"),
     ast.MatMult: ("@", "*"), ast.FloorDiv: ("//", "*"), ast.Mod: ("%", "+"),
@@ -375,7 +376,7 @@ def main() -> int:
         options.room = [Path("lossnav", WINGS[options.seed % len(WINGS)])]
     files = [file for room in options.room for file in (changeable(room) if room.is_dir() else [room])]
     if not options.tests:
-        options.tests = ["tests/explore"] if any(file.suffix == ".js" for file in files) else ["tests"]
+        options.tests = ["tests/explore"] if any(file.suffix == ".js" for file in files) else LOOKING.copy()
         options.tests += ["-m", "not browser"]
     flags = [word for word in options.tests if not Path(word.split("::")[0]).exists()]
     pool = [m for file in files for m in (script_mutants if file.suffix == ".js" else mutants)(file.resolve())]
@@ -384,8 +385,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="lossnav-mutants-") as folder:
         notes = Path(folder)
         if forked(3 * 3600.0, options.tests, Noted(notes)) != 0:
-            why = notes / "failed"
-            print("mutants: the tests do not pass as things are", why.read_text() if why.exists() else "", file=sys.stderr)
+            why = (notes / "failed").read_text(encoding="utf-8") if (notes / "failed").exists() else ""
+            print("mutants: the tests do not pass as things are", why, file=sys.stderr)
             return 2
         survivors = []
         for number, mutant in enumerate((pool[number] for number in drawn), 1):
