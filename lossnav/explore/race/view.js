@@ -76,7 +76,7 @@ const buildRace = (root, state) => {
   scaffold(root, {
     label: "four learners on one landscape",
     title: SHARED.title,
-    hint: "Drag the start, or let the planner look less far: the pink paths that crossed fall back, one by one.",
+    hint: "Drag the start, or let the planner look less far: the pink paths that crossed fall back, the farthest first.",
     stage: [stage],
     legend: [table.legend],
     control: [dials.gamma.node, dials.tilt.node],
