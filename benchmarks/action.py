@@ -46,9 +46,9 @@ class LeftRule(Transcription):
         return np.ones_like(self.dt), np.exp(self.objective.gamma * self.dt)
 
     @property
-    def halves(self) -> tuple[np.ndarray, np.ndarray]:
+    def _parts(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """As there."""
-        return self.dt, np.zeros_like(self.dt)
+        return self.dt, np.zeros_like(self.dt), np.zeros_like(self.dt)
 
 
 def by_newton() -> newton.Minimum:

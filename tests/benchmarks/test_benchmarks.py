@@ -245,3 +245,12 @@ def test_a_process_that_cannot_keep_memory_is_left_out(monkeypatch):
         losses, process = able[step.PLAIN].losses, able[step.PLAIN].process
     assert len(losses) == 2 * step.STEPS and all(math.isfinite(loss) for loss in losses) and losses[0] != losses[-1]
     assert process.exitcode == 0
+
+
+def test_the_paper_s_sum_is_that_of_left_ends():
+    action = pytest.importorskip("benchmarks.action", exc_type=ImportError)
+    found, n = action.by_newton(), np.arange(action.INTERVALS)
+    dt = action.HORIZON / action.INTERVALS
+    x, y = found.path[:-1].T
+    terms = np.sum(np.diff(found.path, axis=0) ** 2, axis=1) / (2 * dt**2) + (x**2 - 1) ** 2 + y**2 - x / 2
+    np.testing.assert_allclose(found.action, dt * np.sum(np.exp(-action.GAMMA * dt * n) * terms), rtol=1e-12)
