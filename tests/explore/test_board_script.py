@@ -233,7 +233,7 @@ def test_names_are_found_and_told(board_script):
     counts = len(known), sum(name is not None for name in alike) - len(known), len(CORNERS) - len(PLANNED)
     assert (len(CORNERS), *counts) == (192, 12, 5, 16)
     told = (BOOK / "myst" / "derive.md").read_text(encoding="utf-8")
-    assert "192 rules" in told
+    assert "192 corners" in told
     assert "Twelve of the corners have a name, and five the code of one; for 16 there is no plan" in told
 
 

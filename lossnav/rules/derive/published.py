@@ -105,7 +105,8 @@ TABLE = (
     Row(("Muon",), "ballistic, a one-sided curvature of this moment, H = c·(mmᵀ/n) ⊗ I, assume.Polar; belief: an "
         "average of g, and a share of white signal for Nesterov. With a decay: as metric, γ > 0, f = −jθ",
         "Read off one mean: worst for square layers. Its polynomial misses the polar factor, by up to a third in a "
-        "direction; its rate is that of matrices with one number of columns"),
+        "direction, and by more where a singular value is below 0.0015 of |m|; its rate is that of matrices with one "
+        "number of columns"),
     Row(("SophiaH", "Sophia"), "price Box, |θ̇|∞ ≤ ρ and free within; curvature h, an average; belief: an average "
         "of g", "The exact step −clip(m/h, ρΔt), at every discount, on a sum of bowls along the axes"),
     Row(("SCION", "SCIONLight"), "price Norm, a limit of speed for each layer in a norm of its own; belief: an average "
