@@ -237,6 +237,38 @@ def test_names_are_found_and_told(board_script):
     assert "Twelve of the corners have a name, and five the code of one; for 16 there is no plan" in told
 
 
+def first_step(at, gradient):
+    """The step that a corner takes first, at θ = 0."""
+    rule, theta = board.chosen(at, dt=0.1), np.zeros(len(gradient))
+    return np.abs(rule(np.array(gradient), rule.init(theta), theta)[0])
+
+
+SLOPES = np.array([0.02, 0.1, 0.5, 2.5])
+
+
+@pytest.mark.parametrize(
+    ("change", "told", "holds"),
+    [
+        ({"horizon": "discounted"}, "flat directions slow down", lambda old, new: new[0] < old[0]),
+        ({"metric": "rms"}, "steep directions go later", lambda old, new: new[-1] / new[0] < old[-1] / old[0]),
+        ({"curvature": "average"}, "steep directions are slowed down", lambda old, new: new[-1] < old[-1]),
+        (
+            {"curvature": "instant"},
+            "steps grow less than slopes do",
+            lambda old, new: np.all(np.diff(new / SLOPES) < 0),
+        ),
+        ({"curvature": "signal"}, "steps grow less than slopes do", lambda old, new: np.all(np.diff(new / SLOPES) < 0)),
+    ],
+    ids=["discounted", "rms", "average", "instant", "signal"],
+)
+def test_what_an_answer_says_of_steps_holds_in_each_corner(change, told, holds):
+    ((switch, position),) = change.items()
+    assert told in oracles.Board()._shared["answers"][switch][position]
+    for at in PLANNED:
+        if at[switch] == next(iter(board.SWITCHES[switch])) and {**at, **change} in PLANNED:
+            assert holds(first_step(at, SLOPES), first_step({**at, **change}, SLOPES)), at
+
+
 @pytest.mark.browser
 def test_every_name_can_be_gone_to_and_its_program_runs(stand):
     """Each name by its button; then a share of all corners: the program, executed, is the board's path."""
@@ -279,6 +311,6 @@ def test_switches_answer_the_keyboard_and_an_address_that_is_none(stand):
     page.key("Enter")
     assert page.evaluate(pressed)[0] == "a while"
     answer = readout(page, 0)
-    assert answer.startswith("You now look less far ahead, so steep directions go first.")
+    assert answer.startswith("You now look less far ahead, so flat directions slow down.")
     assert page.evaluate("document.querySelectorAll('.ln-changed').length") == 1
     assert page.complaints() == []
