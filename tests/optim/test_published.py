@@ -533,6 +533,16 @@ def test_muons_own_polynomial_keeps_the_directions_and_misses_the_lengths_by_a_t
     assert np.abs(np.diag(in_bases) - 1).max() > 0.1
 
 
+@pytest.mark.parametrize(("small", "low", "high"), [(3e-3, 0.65, 1.25), (1.5e-3, 0.65, 1.25), (5e-4, 0.1, 0.4)])
+def test_muons_own_polynomial_misses_more_where_a_singular_value_is_below_its_share_of_the_whole(small, low, high):
+    theta = torch.nn.Parameter(torch.zeros(2, 2, dtype=torch.float64))
+    optimizer = torch.optim.Muon([theta], lr=1.0, momentum=0.0, nesterov=False, weight_decay=0.0)
+    theta.grad = torch.diag(torch.tensor([1.0, small], dtype=torch.float64))
+    optimizer.step()
+    assert 0.65 < -theta[0, 0].item() < 1.25 and low < -theta[1, 1].item() < high
+    assert "below 0.0015 of |m|" in ln.explain(optimizer)[0].why
+
+
 def test_a_metric_of_two_factors_and_a_long_step_on_them_are_k_fac():
     rng = np.random.default_rng(5)
     a, b = (x @ x.T + np.eye(len(x)) for x in (rng.normal(size=(3, 3)), rng.normal(size=(4, 4))))
