@@ -93,6 +93,18 @@ def test_nesterovs_second_variation():
     assert acceleration.conjugate_time(1.0) == pytest.approx(flat, rel=1e-12)
 
 
+@pytest.mark.parametrize("start", [1e-3, 0.2, 1.0, 3.0, 20.0])
+def test_nesterovs_path_from_rest_crosses_the_minimum_after_its_price_is_unsound(start):
+    """Sturm: t³(φ'θ − φθ') is constant, and at the start below zero; so φ = J₁(√h t)/t is negative where θ crosses."""
+    for h in (0.3, 4.0):
+        crossing = lambda s, y: y[0]
+        crossing.terminal = True
+        motion = lambda s, y, h=h: [y[1], -3 / s * y[1] - h * y[0]]
+        span = (start / np.sqrt(h), (start + 9) / np.sqrt(h))
+        path = solve_ivp(motion, span, [1.0, 0.0], events=crossing, rtol=1e-11, atol=1e-13)
+        assert path.t_events[0][0] > acceleration.conjugate_time(h) * (1 - 1e-9) > np.sqrt(6 / h)
+
+
 def test_with_a_free_end_the_minimiser_climbs():
     """Minimise ∫(½ẋ² − ½hx²)dt from x(0) = 1 over all piecewise linear paths, and compare with cos ω(T − s)/cos ωT."""
     h, n = 2.0, 800
