@@ -71,3 +71,16 @@ def test_the_curvature_of_which_a_half_counts_is_told_within_the_memory_too(nois
             assert np.all(oracles.NoiseSpectrum(**setting).counts(half * np.array([0.1, 0.5, 0.99])) > 0.5)
     assert [half is None for half in halves] == [False, False, False, False, True]
     assert halves[0] > 50 * (1 - 0.99) / (0.1 * 10)  # the diffusive edge is far from it there
+
+
+def test_the_search_for_that_curvature_starts_below_it_wherever_the_dials_are():
+    held = oracles.NoiseSpectrum._shared
+    start = 2.0 ** (held["first"] - 6)
+    dials = [(eta, beta, n) for eta in (0.001, 0.02, 0.1) for beta in (0.0, 0.9, 0.99) for n in (2, 60, 3000)]
+    counted = {dial: oracles.NoiseSpectrum(**dict(zip(("eta", "beta", "n"), dial, strict=True))).counts([start])[0]
+               for dial in dials}  # fmt: skip
+    assert min(counted, key=counted.__getitem__) == (0.1, 0.99, 3000) and min(counted.values()) > 0.98
+    for eta, beta, n in ((0.1, 0.99, 10), (0.1, 0.99, 300), (0.01, 0.9, 100), (0.02, 0.3, 3000)):
+        fine = oracles.NoiseSpectrum(eta=eta, beta=beta, n=n).counts(start * 2.0 ** np.arange(0, 22, 0.1))
+        below = np.flatnonzero(fine <= 0.5)
+        assert len(below) and np.all(np.diff(below[:11]) == 1)  # a whole octave: steps of one miss no earlier half
