@@ -657,6 +657,8 @@ def test_a_toll_leaves_small_gradients_alone():
             > ln.optimal_velocity(objective, bowl, [1.1 * edge])
         )
         np.testing.assert_allclose(ln.solve(objective, bowl, [edge + 1.3]).asymptote, [edge])
+        patient = ln.Objective(k=k, price=P.Toll(lam, eta))  # without a discount no zone is dead
+        assert ln.optimal_velocity(patient, bowl, [1e-3]) == pytest.approx(-1e-3 * np.sqrt(eta * k * h))
 
 
 def test_a_linear_price_is_paid_in_one_jump():
