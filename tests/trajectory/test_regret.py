@@ -170,6 +170,14 @@ def test_a_sampled_optimum_tells_its_discount(gamma, dt):
     assert rates[np.argmax(alignments)] == pytest.approx(gamma, abs=0.02 * gamma + 0.021)
 
 
+def test_short_steps_tell_the_discount_over_the_root_of_the_gain_and_long_ones_both():
+    bowl, other = ln.losses.Quadratic(np.diag([1.0, 10.0, 100.0]), minimum=np.zeros(3)), ln.Objective(eta=4.0)
+    for dt, low, high in ((1e-3, 1 - 1e-6, 1.0 + 1e-9), (1.0, 0.9, 0.999)):
+        path = ln.solve(ln.Objective(gamma=3.0), bowl, np.ones(3))(dt * np.arange(12))
+        assert alignment(path, ln.Objective(), bowl, [3.0], dt=dt)[0] == pytest.approx(1.0, abs=1e-9)
+        assert low < alignment(path, other, bowl, [6.0], dt=dt)[0] < high
+
+
 @pytest.mark.parametrize("faded", [0.0, 0.9, 1.9, 30.0, 1e4])
 def test_sums_with_a_discount_are_exact_for_squares(faded):
     s, w = _discounted_gauss(faded, 6)
