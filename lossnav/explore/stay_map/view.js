@@ -75,7 +75,7 @@ export default simple("StayMap", SHARED, (state) => {
       upright(at, g(Math.log10(gamma)), map, "ln-plumb");
       const J = entries(plans).map(([name, plan]) => (plan ? `${name === "stay" ? "Staying" : "Crossing"} costs J = ${fixed(plan.action, 4)}.` : `No optimal path ${name === "stay" ? "stays" : "crosses"} from here.`));
       const edge = known.indifference;
-      const where = edge === null ? `γ is below γₕₑₜ = ${fixed(threshold(), 3)}: every start crosses.` : `Both cost the same at θₛ = ${fixed(edge, 3)}.`;
+      const where = edge === null ? `γ is below γₕₑₜ = ${fixed(threshold(), 3)}: no start stays.` : `Both cost the same at θₛ = ${fixed(edge, 3)}.`;
       return [best === "stay" ? "It is right to stay." : start > rests.barrier ? "Downhill to the deep well." : "It is right to cross.", [`γ = ${fixed(gamma, 2)}, θ₁(0) = ${fixed(start, 2)}.`, ...J, where], tracks];
     },
     run: { seconds: SHARED.until, inside: ({ time }) => time },
