@@ -436,7 +436,7 @@ def test_exponent_of_a_power_law_spectrum() -> None:
 
     assert fitted(n, noise=1.0) == pytest.approx(0.5, abs=0.03)
     assert fitted(n, gradient_variance=rho**0.7) == pytest.approx(0.8, abs=0.04)
-    assert fitted(n, gradient_variance=rho**0.3) == pytest.approx(1.0, abs=0.05)  # not 1.2: steep modes outweigh
+    assert fitted(n, gradient_variance=rho**0.3) == pytest.approx(1.0, abs=0.05)  # not 1.2: flat modes outweigh
     assert fitted(n, gradient_variance=rho**2.0) == pytest.approx(0.0, abs=0.03)  # not −0.5: all is saturated
     assert fitted(n, noise=1.0, decay=0.01) < 0.1
     early = np.unique(np.geomspace(30, 1000, 12).astype(int))
