@@ -53,6 +53,20 @@ def test_angular_speed_with_the_options_of_an_optimizer(options):
         assert abs(with_options / plain - 1) > 0.1  # so that the first line says something
 
 
+@pytest.mark.parametrize(("beta", "low", "high"), [(0.0, 0.8, 1.0), (0.9, 1.5, 2.2)])
+def test_a_gradient_without_noise_turns_more_with_momentum_and_less_without(beta, low, high):
+    """On 1 − cos φ the radius shrinks until a step jumps; with β = 0, −2 ln cos φ ≥ φ² bounds what the jumps can be."""
+    eta, decay, q, v, squares = 0.1, 0.05, np.array([0.3, 1.0]), np.zeros(2), []
+    for _ in range(20_000):
+        pull = q[1] / np.hypot(*q) ** 3
+        v = beta * v - pull * np.array([-q[1], q[0]]) - decay * q
+        ahead = q + eta * v
+        squares.append(math.atan2(q[0] * ahead[1] - q[1] * ahead[0], q @ ahead) ** 2)
+        q = ahead
+    law = eta * noether.limiting_angular_speed(eta=eta, beta=beta, decay=decay)
+    assert low < math.sqrt(np.mean(squares[10_000:])) / law < high
+
+
 def test_the_speed_falls_to_nothing_without_decay_and_options_exclude_each_other():
     assert noether.limiting_angular_speed(eta=0.1, beta=0.9, decay=0.0) == 0.0
     for options in ({"dampening": 0.1}, {"decoupled": True}):
