@@ -57,6 +57,14 @@ def test_a_walk_from_its_radius_of_rest_is_not_on_its_way(scale_cone):
     assert walks[1]["left"] > 0.015
 
 
+def test_an_angle_that_is_off_because_the_radius_was_long_on_its_way_is_told_from_a_law_that_fails(scale_cone):
+    slow = {"eta": 0.1, "beta": 0.0, "decay": 0.01, "noise": 0.0}
+    late, soon = scale_cone("given.map(M.coneWalk)", [{**slow, "start": 2.0}, {**slow, "start": 1.0}])
+    found = [np.sqrt(np.mean(np.square(walk["angles"][15:]))) for walk in (late, soon)]
+    assert found[0] < 0.9 and found[1] == pytest.approx(1.0, abs=0.01)
+    assert late["left"] < 0.03 < late["halfway"] and soon["halfway"] == 0.0
+
+
 def test_the_walk_comes_to_the_laws_and_obeys_the_recursion():
     for setting in SETTINGS:
         widget = oracles.ScaleCone(**setting)

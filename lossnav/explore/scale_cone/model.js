@@ -18,9 +18,9 @@ const restingAngle = (/** @type {Setting} */ { eta, beta, decay }) => Math.sqrt(
 /** The steps in which r⁴ forgets by 1/e: small deviations of it obey v ← βv − 4λx, x ← x + ηv. */
 const memoryOf = (/** @type {Setting} */ { eta, beta, decay }) => -1 / Math.log(kept([1 + beta - 4 * eta * decay, beta]));
 
-/** What is left at the end, by the laws, of the way from the start to the radius of rest. */
-const wayLeft = (/** @type {Setting} */ setting) =>
-  Math.abs((1 + (setting.start ** 4 - 1) * Math.exp(-SHARED.steps / memoryOf(setting))) ** 0.25 - 1);
+/** What is left after so many steps, by the laws, of the way from the start to the radius of rest. */
+const wayLeft = (/** @type {Setting} */ setting, steps = SHARED.steps) =>
+  Math.abs((1 + (setting.start ** 4 - 1) * Math.exp(-steps / memoryOf(setting))) ** 0.25 - 1);
 
 /**
  * The walk in units of the radius of rest, its radius, and the angle of each block of steps (root of the mean square)
@@ -51,5 +51,5 @@ export function coneWalk(setting) {
       squares = 0;
     }
   }
-  return { points, radius, angles, rest, law, memory: memoryOf(setting), left: wayLeft(setting) };
+  return { points, radius, angles, rest, law, memory: memoryOf(setting), left: wayLeft(setting), halfway: wayLeft(setting, SHARED.steps / 2) };
 }

@@ -75,11 +75,13 @@ function coneCharts(at, f, { radius, angles }) {
  * What the laws say, and what the walk did.
  * @type {(given: Setting, walk: Walk) => [string, string[]]}
  */
-function coneWords({ noise, beta, start }, { angles, rest, law, memory, left }) {
+function coneWords({ noise, beta, start }, { angles, rest, law, memory, left, halfway }) {
   const late = angles.slice(angles.length / 2);
   const found = Math.sqrt(late.reduce((sum, a) => sum + a * a, 0) / late.length);
-  const verdict =
-    left > 0.03 ? "The radius is still on its way." : Math.abs(found - 1) < 0.03 ? "The angle per step is the law's." : `The angle per step is ${fixed(found, 2)} times the law's.`;
+  let verdict = `The angle per step is ${fixed(found, 2)} times the law's.`;
+  if (left > 0.03) verdict = "The radius is still on its way.";
+  else if (Math.abs(found - 1) < 0.03) verdict = "The angle per step is the law's.";
+  else if (halfway > 0.03 && found < 1 === start > 1) verdict = "The radius comes to rest late."; // off as its start is
   const factor = noise + ((1 - noise) * (1 + beta)) / (1 - beta);
   return [verdict, [
     `Laws: ${compact(1000 * law)} mrad per step, at r∗ = ${compact(rest)},`,
