@@ -41,7 +41,8 @@ class Uncertain(Rule):
         p \leftarrow e^{-\rho}p + (1-e^{-\rho})\Bigl(\frac hT+\frac1{v_p}\Bigr),\qquad
         \mu \leftarrow \mu - \mathrm{lr}\,\frac{g+T(\mu-\mu_p)/v_p}{T\,p}
 
-    so that a weight on which the loss does not depend returns to the prior in 1/ρ steps, and is plastic again.
+    so that a weight on which the loss does not depend is plastic again: its precision returns to the prior's at the
+    rate ρ a step, and then its mean at the rate lr.
     ρ = ηλ_SΔt/γ is ``forgetting``; T = λ_S/k; the theory has lr = ρ, the default. At rest 1/p = 1/(h/T + 1/v_p), which
     without a prior is Eq. 149.
 
@@ -54,9 +55,9 @@ class Uncertain(Rule):
 
     The book's page Training stacks has this in the loops of Lightning, Hugging Face's Trainer and accelerate;
     ``training.train`` does it.
-    p stays in [1/v_p, ∞) for all gradients whose squares over T are numbers. It is updated before μ, so that after any
-    jump of the curvature the mean cannot overshoot by more than it had to go, if lr < 2(1 − e^{−ρ}): for lr = ρ, below
-    1.594.
+    p stays in [1/v_p, ∞) for all gradients whose squares over T are numbers. It is updated before μ, so that where h is
+    the curvature of the loss, and no estimate as here, the mean cannot overshoot by more than it had to go after any jump
+    of it, if lr < 2(1 − e^{−ρ}): for lr = ρ, below 1.594.
 
     Args:
         params: parameters, or dictionaries of parameter groups; every option below may differ between groups.

@@ -156,7 +156,8 @@ def overdamped_offset(
         t, initial, curvature, eta, k, gamma, entropy, prior_variance: as in ``overdamped_variance``.
 
     Returns:
-        The share of the offset that is left, broadcast shape; inf where the variance is.
+        The share of the offset that is left, broadcast shape: 1 on flat ground; inf from the moment on at which negative
+        curvature has driven the precision to zero.
 
     Raises:
         ValueError: naming the argument that is out of range.
@@ -168,7 +169,8 @@ def overdamped_offset(
     decay, gain = _precision_parts(t, initial, curvature, eta, k, gamma, entropy, prior_variance)
     below = decay + _checks.positives("initial", initial) * gain
     with np.errstate(divide="ignore", invalid="ignore"):
-        result = np.where(below > 0, decay / below, np.inf)
+        lost = np.where(gain == 0, 1.0, np.inf)  # on flat ground below is decay, also where that is smaller than a float
+        result = np.where(below > 0, decay / below, lost)
     return result if result.ndim else float(result)
 
 

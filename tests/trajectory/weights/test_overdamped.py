@@ -49,6 +49,8 @@ def test_limits() -> None:
     assert un.overdamped_variance(moment * 0.999, **hill) > 100
     assert un.overdamped_variance([moment * 1.001, 1e6], **hill).tolist() == [math.inf, math.inf]
     assert un.overdamped_offset([moment * 1.001, 1e6], **hill).tolist() == [math.inf, math.inf]
+    # on flat ground the mean stays, also where the variance is beyond all floats
+    assert un.overdamped_offset([1.0, 1e9], initial=0.3, curvature=0.0, entropy=0.4, **PACE).tolist() == [1.0, 1.0]
     late = un.overdamped_variance(1e9, initial=5.0, curvature=2.0, entropy=0.7, **PACE)
     assert late == pytest.approx(un.equilibrium_variance(2.0, 2.0, 0.7), rel=1e-12)
 
