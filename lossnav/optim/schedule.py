@@ -95,11 +95,12 @@ def deadline_schedule(
 ) -> LambdaLR:
     r"""Return a scheduler whose learning rates are optimal for a deadline after ``total_steps`` steps.
 
-    It multiplies each group's learning rate by a factor from 0 to 1; call ``step()`` after each step of the optimizer.
+    It multiplies each group's learning rate by a factor from 0 to 1, with the time s that is left in the middle of a
+    step, and after the last one keeps it; call ``step()`` after each step of the optimizer.
 
-    * "deadline": the rate of one curvature with a time s left (``rules.deadline_rate``); without discount and charge
-      tanh(ωs)/tanh(ωT): a plateau, then a cooldown of length 1/2ω. It follows from the deadline alone, without noise.
-      A charge above what the loss itself counts makes it *rise* towards the deadline.
+    * "deadline": the rate of one curvature (``rules.deadline_rate``) over its largest; without discount and charge
+      ∝ tanh ωs: a plateau, then a cooldown of length 1/2ω. It follows from the deadline alone, without noise. With
+      ``terminal`` > 1/ωT (at γ = 0; in general 1/s₊T, with s₊ of ``rules.deadline_rate``) it *rises* to the deadline.
     * "power": a plateau, then (s/s_c)^p over the last ``cooldown`` of the time. p = q/(2 − q) is the best against noise
       of which :math:`u^{-q}` is left (``rules.cooling``); linear decay is p = 1 with ``cooldown`` = 1.
     * "kernel": a plateau, then a cooldown :math:`\propto\kappa(u)^{-1/2}` by a measured kernel. Where the plateau

@@ -204,7 +204,7 @@ class Watch(Shown):
         Random entries cannot see a rule that couples all of them: one that normalises or orthogonalises.
 
         Raises:
-            ValueError: fewer than five steps were seen, or none.
+            ValueError: no step was seen, or with entries that were kept fewer than five.
         """
         table = self._table()
         single = not any(p.dtype == torch.float64 for group in self.optimizer.param_groups for p in group["params"])
