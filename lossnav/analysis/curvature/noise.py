@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
+import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import nn
 
@@ -15,6 +16,8 @@ from lossnav.analysis.curvature.covariance import GradientCovariance
 from lossnav.analysis.curvature.hessian import Hessian
 from lossnav.analysis.curvature.model import Batch, Batches, Loss
 from lossnav.analysis.curvature.quadrature import quadrature
+
+_ROUNDING = 16  # roundings of a gradient that a sum of equal ones may be off by
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,8 +71,11 @@ def noise_kernel(
     count, reach = whole("probes", probes, low=1), whole("steps", steps, low=1)
     check_seed("seed", seed, low=0)
     hessian = Hessian(model, loss, batches, parameters=parameters)
-    vectors = GradientCovariance(model, loss, batches, parameters=parameters).sample(count, seed=seed)
-    if not vectors.any(dim=-1).all():
+    covariance = GradientCovariance(model, loss, batches, parameters=parameters)
+    vectors = covariance.sample(count, seed=seed)
+    # Equal gradients less their mean leave its rounding error.
+    rounding = _ROUNDING * torch.finfo(covariance.dtype).eps * covariance.mean.norm()
+    if (vectors.norm(dim=-1) <= rounding).any():
         raise ValueError("batches hold examples that all have the same gradient, so that there is no noise to forget")
     measure = quadrature(hessian, vectors, steps=reach)
     nodes, weights = measure.nodes.ravel(), measure.weights.ravel() / (count * size)

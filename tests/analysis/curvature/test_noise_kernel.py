@@ -36,6 +36,12 @@ def test_there_must_be_noise_that_is_forgotten():
     same = X[:1].expand(4, 3), Y[:1].expand(4, 1)
     with pytest.raises(ValueError, match="same gradient"):
         noise_kernel(net, torch.nn.functional.mse_loss, same)
+    torch.manual_seed(0)
+    deep = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1))
+    for dtype in (torch.float32, torch.float64):  # what rounding leaves of equal gradients is no noise
+        equal = X[:1].repeat(7, 1).to(dtype), Y[:1].repeat(7, 1).to(dtype)
+        with pytest.raises(ValueError, match="same gradient"):
+            noise_kernel(deep.to(dtype), torch.nn.functional.mse_loss, equal)
     with pytest.raises(ValueError, match="curvature > 0"):
         noise_kernel(net, lambda out, y: -torch.nn.functional.mse_loss(out, y), (X, Y))
 
