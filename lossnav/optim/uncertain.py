@@ -56,8 +56,8 @@ class Uncertain(Rule):
     The book's page Training stacks has this in the loops of Lightning, Hugging Face's Trainer and accelerate;
     ``training.train`` does it.
     p stays in [1/v_p, ∞) for all gradients whose squares over T are numbers. It is updated before μ, so that where h is
-    the curvature of the loss, and no estimate as here, the mean cannot overshoot by more than it had to go after any jump
-    of it, if lr < 2(1 − e^{−ρ}): for lr = ρ, below 1.594.
+    the curvature of the loss, and no estimate as here, the mean cannot overshoot by more than it had to go after any
+    jump of it, if lr < 2(1 − e^{−ρ}): for lr = ρ, below 1.594.
 
     Args:
         params: parameters, or dictionaries of parameter groups; every option below may differ between groups.

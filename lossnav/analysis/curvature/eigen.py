@@ -66,14 +66,15 @@ def eigenpairs(
     eigenvalues converge. (It is ε^⅔|H| where a Krylov space is exhausted, see below.) An eigenvalue then lies within
     that distance of λ; one that stands apart lies much closer, within residual²/gap.
 
-    **Multiple eigenvalues.** With ``block=b`` an eigenvalue of multiplicity m is found at least min(m, b) times; the others are
-    for rounding to bring. So where multiplicities are expected, for instance H = I ⊗ XᵀX/N of a linear model with C
-    outputs and squared error (each C times), let ``block`` be at least the multiplicity. Where none is expected but the answer must be sure, ``copies=s``
-    looks for what was missed: when all has converged, a fresh random block takes s steps in the complement, and if that
-    brings anything better, all is repeated; s = 10 finds what stands apart from the rest by a third of the rest's
-    width. Eigenvalues closer together than the tolerance count as one. Where there are few distinct eigenvalues (low
-    rank, say) the Krylov space is exhausted, mostly before the wanted pairs have converged; that is seen, and further
-    blocks follow until they add nothing. Where D is no larger than the default basis, this is always so.
+    **Multiple eigenvalues.** With ``block=b`` an eigenvalue of multiplicity m is found at least min(m, b) times; the
+    others are for rounding to bring. So where multiplicities are expected, for instance H = I ⊗ XᵀX/N of a linear model
+    with C outputs and squared error (each C times), let ``block`` be at least the multiplicity. Where none is expected
+    but the answer must be sure, ``copies=s`` looks for what was missed: when all has converged, a fresh random block
+    takes s steps in the complement, and if that brings anything better, all is repeated; s = 10 finds what stands apart
+    from the rest by a third of the rest's width. Eigenvalues closer together than the tolerance count as one. Where
+    there are few distinct eigenvalues (low rank, say) the Krylov space is exhausted, mostly before the wanted pairs
+    have converged; that is seen, and further blocks follow until they add nothing. Where D is no larger than the
+    default basis, this is always so.
 
     Args:
         operator: the operator H.

@@ -156,8 +156,8 @@ def overdamped_offset(
         t, initial, curvature, eta, k, gamma, entropy, prior_variance: as in ``overdamped_variance``.
 
     Returns:
-        The share of the offset that is left, broadcast shape: 1 on flat ground; inf from the moment on at which negative
-        curvature has driven the precision to zero.
+        The share of the offset that is left, broadcast shape: 1 on flat ground; inf from the moment on at which
+        negative curvature has driven the precision to zero.
 
     Raises:
         ValueError: naming the argument that is out of range.
