@@ -40,20 +40,23 @@ class HiddenWeights:
 
     def covariance(self) -> Array:
         """Return the covariance of gradients over all times and particles, shape (D, D)."""
-        return np.cov(self.gradients.reshape(-1, len(self.gradient)), rowvar=False)
+        return _covariance(self.gradients)
 
     def increment_covariance(self) -> Array:
         """Return the covariance of (x_{n+1} − x_n)/Δt, the velocity as one would observe it, shape (D, D)."""
-        steps = np.diff(self.positions, axis=0) / self.dt
-        return np.cov(steps.reshape(-1, len(self.gradient)), rowvar=False)
+        return _covariance(np.diff(self.positions, axis=0) / self.dt)
 
     def averaged_covariance(self, window: int) -> Array:
         """Return the covariance of gradients averaged over ``window`` successive rows, shape (D, D)."""
         rows = len(self.positions)
         window = _checks.whole("window", window, low=1, high=rows)
         gradients = self.gradients[: rows // window * window]
-        means = gradients.reshape(-1, window, *gradients.shape[1:]).mean(axis=1)
-        return np.cov(means.reshape(-1, len(self.gradient)), rowvar=False)
+        return _covariance(gradients.reshape(-1, window, *gradients.shape[1:]).mean(axis=1))
+
+
+def _covariance(samples: Array) -> Array:
+    """Return the covariance of samples of shape (..., D), (D, D) also where D = 1."""
+    return np.atleast_2d(np.cov(samples.reshape(-1, samples.shape[-1]), rowvar=False))
 
 
 def simulate(

@@ -41,6 +41,14 @@ def test_increments_do_not_show_the_curvature() -> None:
     np.testing.assert_allclose(run.increment_covariance(), 2 * 0.4 / 0.5 / 1e-3 * np.eye(3), rtol=0.02, atol=20.0)
 
 
+@pytest.mark.parametrize("dim", [1, 2])
+def test_covariances_are_matrices_also_of_one_weight(dim: int) -> None:
+    run = belief.simulate(2.0 * np.eye(dim), np.ones(dim), noise=1.5, dt=20.0, steps=20, particles=4000, seed=5)
+    for found in (run.covariance(), run.averaged_covariance(1)):
+        np.testing.assert_allclose(found, 3.0 * np.eye(dim), atol=0.1)
+    assert run.increment_covariance().shape == (dim, dim)
+
+
 @pytest.mark.parametrize("window", [1, 10, 200])
 def test_averages_over_a_window_lose_the_curvature(window: int) -> None:
     run = belief.simulate(H, G, noise=0.4, tau=0.5, dt=0.02, steps=2000, particles=400, seed=4)
