@@ -99,7 +99,8 @@ def decompose(
 
     Raises:
         ValueError: naming the argument that does not fit; also if f is zero everywhere or not finite.
-        NotConverged: if ``max_points`` does not suffice.
+        NotConverged: if ``max_points`` does not suffice; where it is too small for the first two grids, 24 points an
+            axis, it is a ValueError.
 
     Example:
         >>> import lossnav as ln
@@ -218,7 +219,7 @@ def effective_loss(objective: Objective, loss: Loss, decomposition: Decompositio
         objective: η, k, γ and the drift that was decomposed; G must be the identity. No deadline: there e^{−γT}φ/η is
             charged, too.
         loss: the landscape L.
-        decomposition: of ``objective.drift``.
+        decomposition: of ``objective.drift``, that very object.
 
     Returns:
         A ``losses.Quadratic`` if L is one and the split is of an affine drift, else a ``losses.Function`` that is
@@ -234,7 +235,9 @@ def effective_loss(objective: Objective, loss: Loss, decomposition: Decompositio
     _checks.instance("decomposition", decomposition, Decomposition, "what helmholtz.decompose returns")
     drift: Drift | None = objective.drift
     if drift is None or decomposition.field is not drift:
-        raise ValueError(f"decomposition is of {decomposition.field!r}, but it must be of objective.drift = {drift!r}")
+        raise ValueError(
+            f"decomposition is of {decomposition.field!r}, but it must be of objective.drift = {drift!r}, the same object"
+        )
     if loss.dim != decomposition.dim:
         raise ValueError(f"loss has {loss.dim} parameters, but the decomposition has {decomposition.dim}")
     if not np.array_equal(objective.metric_matrix(loss.dim), np.eye(loss.dim)):
