@@ -208,6 +208,8 @@ def test_n10_n11_n12_steps():
     assert not same.exists and "N4" in same.why, "and for G = I it is not: two curvatures"
     over = ln.optimal_for(0.6 * hessian, dt=0.3)
     assert not over.exists and "overshoots" in over.why and "N11" in over.why
+    whole = ln.optimal_for(np.eye(2), dt=0.1)  # Newton's step overshoots nothing
+    assert not whole.exists and "is there at once, by the multiplier 0" in whole.why and "N11" in whole.why
 
 
 def test_refusals():

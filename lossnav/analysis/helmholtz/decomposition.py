@@ -236,7 +236,7 @@ def effective_loss(objective: Objective, loss: Loss, decomposition: Decompositio
     drift: Drift | None = objective.drift
     if drift is None or decomposition.field is not drift:
         raise ValueError(
-            f"decomposition is of {decomposition.field!r}, but it must be of objective.drift = {drift!r}, the same object"
+            f"decomposition is of {decomposition.field!r}, but it must be of objective.drift = {drift!r} itself"
         )
     if loss.dim != decomposition.dim:
         raise ValueError(f"loss has {loss.dim} parameters, but the decomposition has {decomposition.dim}")

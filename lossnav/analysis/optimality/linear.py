@@ -167,7 +167,8 @@ def _overshoots(values: Array) -> str:
         return "a step turns: multipliers are complex, for no constant metric and loss (N10)"
     low, high = float(values.min()), float(values.max())
     if low <= 0:
-        return f"a step overshoots, by the multiplier {low:.4g}: for no loss that is charged at the points (N11)"
+        goes = "overshoots" if low < 0 else "is there at once"
+        return f"a step {goes}, by the multiplier {low:.4g}: for no loss that is charged at the points (N11)"
     return f"a step does not settle, by the multiplier {high:.4g} (N10)" if high >= 1 else ""
 
 

@@ -86,8 +86,8 @@ class Simplified:
 class Exact:
     """One datum g ~ N(m, V) (Eq. 138), believed to tell of both.
 
-    −log p falls without bound as V → 0 with m = g, so a plan that is stationary can only be a local minimum. Its methods
-    do not look at q: any number will do.
+    −log p falls without bound as V → 0 with m = g, so a plan that is stationary can only be a local minimum.
+    Its methods do not look at q: any number will do.
     """
 
     def cost(self, m: Any, v: Any, g: Any, q: Any) -> Array:
