@@ -43,7 +43,8 @@ def optimal_for(
         gamma: γ ≥ 0, with ``at`` > 0; None if it is not known.
         drift: None is f = 0; a ``drifts.Linear`` that is known; "rotation", any that is one in the metric; or "any"
             linear one, for which loss (with ηk = 1), metric and gamma must be given: else every law that settles is
-            optimal for some drift (book: N8), and nothing is said. Of linear laws only.
+            optimal for some drift (book: N8), and nothing is said. Beside the second and the third loss and metric have
+            to be free. Of linear laws only.
         dt: time of a step, unit T. Of linear laws only.
         at: points at which a law of any shape is judged, shape (N, D), none of them a rest.
 
