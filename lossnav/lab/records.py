@@ -82,7 +82,8 @@ def new(
         config: settings, by their names.
         seeds: whole numbers.
         data: where the data are from; ``data["label"]`` is printed.
-        results: anything that JSON can hold.
+        results: anything that JSON can hold, which ``save`` checks; it is read as JSON has it, with lists for tuples
+            and strings for other names.
         duration: ≥ 0, in seconds.
         device: what it ran on, in words.
 
@@ -94,6 +95,8 @@ def new(
             raise ValueError(f"{name} = '', but it must say something")
     for name, entries in (("config", config), ("data", data)):
         instance(name, entries, dict, "a dictionary")
+    if "label" not in data:
+        raise ValueError(f"data = {shown(data)}, but it must have a label, which is printed")
     finite("duration", duration, low=0.0)
     seeds = list(check_seeds("seeds", seeds, "whole numbers"))
     return Record(command, config, seeds, data, results, round(duration, 1), device, revision(), versions())
@@ -107,12 +110,17 @@ def save(path: str | os.PathLike[str], record: Record) -> None:
         record: from ``new``.
 
     Raises:
-        ValueError: a number is NaN or infinite, which JSON cannot hold.
+        ValueError: JSON cannot hold what an entry holds, such as NaN, infinity or a tensor; names the entry.
     """
     check_path("path", path)
     instance("record", record, Record, "a records.Record")
     target = Path(path)
-    content = json.loads(json.dumps(asdict(record), allow_nan=False))  # as it will be read: names are strings there
+    content: dict[str, Any] = {}
+    for name, value in asdict(record).items():  # as it will be read: names are strings there, and tuples lists
+        try:
+            content[name] = json.loads(json.dumps(value, allow_nan=False))
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"record.{name} holds what JSON cannot: {error}") from None
     document = {"format": _FORMAT, "sha256": _digest(content), **content}
     text = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     with replacing(target) as stream:

@@ -47,9 +47,11 @@ class Experiment:
         tasks: number of tasks; None for "iid".
         model: "mlp" (of any data); "resnet" (of images); "cnn" or "vit" (of square images whose side is a multiple of
             4, or of another patch). Streams of tasks are for "mlp".
-        optimizer: "sgd", "adam", "adamw", "rmsprop" of torch, or "ballistic", "belief", "navigator", "uncertain": the
-            rules of ``lab.registry`` that are optimizers. Or what is assumed, "derive:gamma=1e-3,dt=0.01,
-            belief=Filter(0.9),curvature=SecondMoment(0.999)": arguments of ``Objective`` and of ``derive``.
+        optimizer: "sgd", "adam", "adamw", "rmsprop" of torch, or "ballistic", "ballistic matrix", "belief",
+            "navigator", "uncertain", and of streams of tasks more: the rules of ``lab.registry`` that are optimizers,
+            with what it gives them (``Rule.given``) unless ``options`` say else: "ballistic" is the paper's,
+            ``bias_correction`` False, and "uncertain" has ``prior_mean`` 0. Or what is assumed, "derive:gamma=1e-3,
+            dt=0.01,belief=Filter(0.9),curvature=SecondMoment(0.999)": arguments of ``Objective`` and of ``derive``.
         lr: learning rate; None for the rule's own default.
         options: further arguments of the optimizer.
         model_options: further arguments of the model.
@@ -64,7 +66,8 @@ class Experiment:
             tuning may look at. None for the test images.
 
     Raises:
-        ValueError: a value is not allowed; names it.
+        ValueError: a value is not allowed; names it. What only the rule, the model or the data can judge, options among
+            it, is refused when they are made.
 
     Example:
         >>> run = Experiment(data="digits", optimizer="ballistic", lr=5e-3, model_options={"hidden": [32]})
@@ -205,7 +208,10 @@ class Experiment:
         return replace(self, precision="bfloat16" if units else "float32")
 
     def identity(self) -> dict[str, Any]:
-        """Return what changes the numbers and nothing else: no device's name, precision as it is used."""
+        """Return what changes the numbers and nothing else: no device's name, precision as it is used.
+
+        A default is not looked up: one that is written out (``lr``, options) makes another experiment of the same run.
+        """
         settings = {**self.settled().config(), "device": "auto"}
         settings["seed"] = self.seed if len(self.seeds) > 1 else self.seeds[0]
         if self.model == "mlp":

@@ -49,8 +49,10 @@ def test_numbers_that_json_cannot_hold_are_refused_and_the_old_file_stays(tmp_pa
     path = tmp_path / "run.json"
     records.save(path, record())
     before = path.read_bytes()
-    with pytest.raises(ValueError, match="JSON compliant"):
+    with pytest.raises(ValueError, match=r"record\.results holds .* JSON compliant"):
         records.save(path, record([math.nan]))
+    with pytest.raises(ValueError, match=r"record\.results holds .* set is not JSON serializable"):
+        records.save(path, record([{1, 2}]))
     assert path.read_bytes() == before and len(list(tmp_path.iterdir())) == 1
 
 
