@@ -1,5 +1,9 @@
 """Learning rules as torch optimizers: drop-in replacements for the ones in ``torch.optim``.
 
+Parameters of half precision move and keep their state in float32. A gradient on the CPU that has inf or NaN, or whose
+square is inf, makes ``step`` raise ValueError before anything moves; ``optimizer.check_gradients = False`` leaves that
+look out.
+
 The rule for matrices is loaded on first use: it tells torch's compiler to leave it alone, and so loads the compiler.
 """
 

@@ -61,7 +61,8 @@ class Ballistic(Generated):
     State: one tensor a parameter (``v``), a second with momentum (``m``), and a step counter.
 
     Raises:
-        ValueError: an option is out of range, or a parameter is not real.
+        ValueError: an option is out of range, or a parameter is not real; in ``step``, if a gradient on the CPU is not
+            finite (``check_gradients``).
         RuntimeError: in ``step``, for sparse gradients.
 
     Example:

@@ -190,7 +190,8 @@ class Belief(Believing):
 
     Raises:
         ValueError: an option is out of range, both rates are inf, ``discount`` and a finite ``lr_overdamped`` are
-            given, or a parameter is not real.
+            given, or a parameter is not real; in ``step``, if a gradient on the CPU is not finite
+            (``check_gradients``).
         RuntimeError: in ``step``, for sparse gradients.
 
     Example:

@@ -85,7 +85,8 @@ class BallisticMatrix(belief.Believing):
         every: steps between turns of the bases, >= 1. "polar" keeps no bases.
         watch: steps between gradients that the averages of ggᵀ and gᵀg see, >= 1.
         max_dim: the longest side that gets a basis, >= 1; one of length 1 has the identity, and a parameter with no
-            basis at all moves as with ``Belief``. "polar" has its basis on the shorter side.
+            basis at all moves as with ``Belief``. "polar" has its basis on the shorter side, also where that is 1 long:
+            one row or column moves by a fixed length along m.
         block: None, or the most directions of a side that are mixed, >= 1: a longer side is cut into blocks of
             neighbours, as few as may be and as equal as may be, whose length is what ``max_dim`` limits then. Like
             that one and ``curvature`` it is read when a parameter first has a gradient. "polar" has no blocks.
@@ -118,7 +119,8 @@ class BallisticMatrix(belief.Believing):
 
     Raises:
         ValueError: an option is out of range, or a parameter is not real, or lies in parts on several processes
-            (FSDP, tensor parallelism): a matrix must lie whole, as it does under DistributedDataParallel.
+            (FSDP, tensor parallelism): a matrix must lie whole, as it does under DistributedDataParallel; in ``step``,
+            if a gradient on the CPU is not finite (``check_gradients``).
         RuntimeError: in ``step``, for sparse gradients.
 
     Example:

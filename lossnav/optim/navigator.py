@@ -63,7 +63,8 @@ class Navigator(Generated):
     γ > 0 caps what a flat direction can do: no step is longer than (ηk·lr/γ)·|g| where h >= 0.
 
     Args:
-        params: parameters, or dictionaries of parameter groups; every option but ``curvature`` may differ between them.
+        params: parameters, or dictionaries of parameter groups; every option but ``curvature`` and ``process_group``
+            may differ between them.
         lr: Δt >= 0, the time that a step takes, in the units of 1/γ and 1/√(ηkh); a float or a 0-dim tensor.
         gamma: discount rate γ in [0, inf].
         curvature: where h comes from. "second_moment": g², as in ``Ballistic``; needs nothing, and is proportional to
@@ -104,7 +105,8 @@ class Navigator(Generated):
 
     Raises:
         ValueError: an option is out of range, a parameter is not real, the function gives a wrong shape, or the
-            parameters are spread over processes where they must not be.
+            parameters are spread over processes where they must not be; in ``step``, if a gradient on the CPU is not
+            finite (``check_gradients``).
         RuntimeError: in ``step``, for sparse gradients, or where "hutchinson" has nothing to look at; there or in
             ``observe``, if the processes of the group hold no replicas or do not answer.
 
@@ -205,6 +207,9 @@ class Navigator(Generated):
         return any(self._is_due(p, group) for group in self.param_groups for p in group["params"] if p.requires_grad)
 
     def _check(self, group: Group) -> None:
+        for name in ("curvature", "process_group"):
+            if name in group:
+                raise ValueError(f"{name} is given for a group of parameters, but it must be one for all of them")
         check_rate("lr", group["lr"])
         duration("gamma", group["gamma"], zero=True)
         weight("beta", group["beta"])

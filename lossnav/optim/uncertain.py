@@ -97,7 +97,8 @@ class Uncertain(Rule):
 
     Raises:
         ValueError: an option is out of range or leaves the mean unstable, a parameter is not real, "init" finds
-            nothing to go by, or a process holds too little to sample.
+            nothing to go by, or a process holds too little to sample; in ``step``, if a gradient on the CPU is not
+            finite (``check_gradients``).
         RuntimeError: in ``step``, for sparse gradients, inside ``sampled()``, or without it where ``sample`` is True.
 
     Example:

@@ -112,7 +112,7 @@ class Filter(Assumption):
         return Mean(m, signal if absent(self.share) else look.blend(signal, g, self.share), slope)
 
     def kept(self, n: int) -> float:
-        """Return Σw², with the weights w of n gradients in m: the part of white noise's second moment that m keeps.
+        """Return Σw², with the weights w of n ≥ 1 gradients in m: the part of white noise's second moment that m keeps.
 
         (1 − β)/(1 + β)·(1 + βⁿ)/(1 − βⁿ): 1 for n = 1, and (1 − β)/(1 + β) for n → ∞. Not corrected, m is 1 − βⁿ times
         as large.

@@ -18,7 +18,7 @@ from lossnav.trajectory.solve import solve
 
 
 class Comparison(Mapping[str, Trajectory], Shown):
-    """The optimal paths of several assumptions from one start, by the assumptions' names; made by ``compare``.
+    """The optimal paths of several assumptions from one start, a mapping from their names; made by ``compare``.
 
     ``plot()`` draws them in one picture, ``to_frame()`` has them below each other, with a column ``assumption``.
     """
@@ -88,7 +88,7 @@ def compare(
 
 def _named(name: str, mapping: Any, kind: type[Any], wanted: str) -> dict[str, Any]:
     """Return a mapping from names to things of one kind as a dictionary, or raise ValueError."""
-    entries = dict(_checks.instance(name, mapping, Mapping, f"a mapping from names to {wanted}s"))
+    entries = dict(_checks.instance(name, mapping, Mapping, f"a mapping from names, each to {wanted}"))
     if not entries:
         raise ValueError(f"{name} is empty, but it must have at least one entry")
     for key, value in entries.items():

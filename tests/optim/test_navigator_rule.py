@@ -322,3 +322,10 @@ def test_each_group_has_its_own_number_of_probes():
     (few, many), (_, exact) = seen(1, 64)
     assert torch.equal(few, seen(1, 1)[0][0])
     assert (many - exact).norm() < 0.3 * (seen(1, 1)[0][1] - exact).norm()
+
+
+@pytest.mark.parametrize(("name", "value"), [("curvature", "hutchinson"), ("process_group", None)])
+def test_what_is_one_for_all_parameters_is_refused_of_a_group(name, value):
+    group = {"params": [torch.nn.Parameter(torch.ones(2))], name: value}
+    with pytest.raises(ValueError, match=f"{name} is given for a group"):
+        Navigator([group])
