@@ -5,7 +5,7 @@ The model says :math:`P(y=1\mid x) = p(z)`, :math:`z = x^\top\theta`. Its Fisher
 .. math:: F(\theta) = \frac1N\sum_n \frac{p'(z_n)^2}{p(z_n)(1-p(z_n))}\,x_nx_n^\top
 
 belongs to the model: it contains neither labels nor loss. The Hessian belongs to the loss. With the logistic link and
-the log score they are equal; with any other link or score they are not.
+the log score they are equal, but for an l2 term, which only the loss has; with any other link or score they are not.
 """
 
 from __future__ import annotations

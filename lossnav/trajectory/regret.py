@@ -145,12 +145,16 @@ def alignment(path: ArrayLike, objective: Objective, loss: Quadratic, gamma: Arr
     Args:
         path: recorded steps, shape (N + 1, D).
         objective: η, k and a constant metric; its γ is not used, and it has no drift and no deadline.
-        loss: a quadratic with a minimum and no negative curvature, of at least two curvatures (else C is 1 for all).
+        loss: a quadratic with a minimum and no negative curvature, of at least two curvatures (else C is the same
+            for all γ).
         gamma: discount rates ≥ 0, shape (M,).
         dt: time of a step, unit T.
 
     Returns:
         C, shape (M,); NaN for a path that stands still.
+
+    Raises:
+        ValueError: naming the argument; also if the loss has a negative curvature or is given without a minimum.
     """
     check_problem(objective, loss)
     _checks.instance("loss", loss, Quadratic, "a losses.Quadratic")
@@ -164,6 +168,8 @@ def alignment(path: ArrayLike, objective: Objective, loss: Quadratic, gamma: Arr
     rates = _checks.nonnegatives("gamma", gamma, shape=(None,))
     metric, hessian = objective.metric_matrix(loss.dim), loss.hessian(places[0])
     basis = modes.decompose(hessian, metric)
+    if np.min(basis.curvature) < -1e-12 * np.max(np.abs(basis.curvature)):  # but for rounding
+        raise ValueError(f"loss has the curvature {np.min(basis.curvature):g}, but none of them may be negative")
     move, middle = np.diff(places, axis=0), (places[1:] + places[:-1]) / 2 - loss.minimum
     cosines = np.full(len(rates), np.nan)
     for i, rate in enumerate(rates):

@@ -205,6 +205,19 @@ def test_the_alignment_is_that_of_an_endless_plan():
         alignment([[1.0, 1.0], [0.5, 0.8]], ln.Objective(horizon=1.0), BOWL, [1.0], dt=0.5)
 
 
+def test_an_alignment_needs_curvatures_that_are_not_negative():
+    path, discounts = [[1.0, 1.0], [0.5, 0.8]], [0.0, 9.0]
+    saddle, valley, round_one = (
+        ln.losses.Quadratic(hessian, minimum=[0.0, 0.0])
+        for hessian in (np.diag([1.0, -1.0]), np.ones((2, 2)), np.eye(2))
+    )
+    with pytest.raises(ValueError, match="curvature -1, but none of them may be negative"):
+        alignment(path, ln.Objective(), saddle, discounts, dt=0.5)
+    assert np.all(alignment(path, ln.Objective(), valley, discounts, dt=0.5) > 0)
+    first, second = alignment(path, ln.Objective(), round_one, discounts, dt=0.5)
+    assert first == pytest.approx(second, rel=1e-12) and first < 0.99
+
+
 def test_an_offset_of_the_loss_is_no_part_of_a_regret():
     """Of V beyond resting for ever, up to a deadline, too, and where a drift has to be held."""
     path, parts = np.array([[1.0], [0.7], [0.4], [0.3]]), []
