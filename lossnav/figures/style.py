@@ -174,7 +174,10 @@ def readable(colour: str, ratio: float = 4.5) -> str:
     rgb = mpl.colors.to_rgb(colour)
     while 1.05 / (_luminance(rgb) + 0.05) < ratio:
         # through hex, so that the contrast is that of the colour as it will be drawn
-        rgb = mpl.colors.to_rgb(mpl.colors.to_hex((rgb[0] * 0.97, rgb[1] * 0.97, rgb[2] * 0.97)))
+        darker = mpl.colors.to_rgb(mpl.colors.to_hex((rgb[0] * 0.97, rgb[1] * 0.97, rgb[2] * 0.97)))
+        if darker == rgb:  # nearly black: rounding has taken the change back
+            darker = (max(rgb[0] - 1 / 255, 0.0), max(rgb[1] - 1 / 255, 0.0), max(rgb[2] - 1 / 255, 0.0))
+        rgb = darker
     return mpl.colors.to_hex(rgb)
 
 

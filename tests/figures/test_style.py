@@ -65,6 +65,12 @@ def test_label_colours_are_readable_on_white(name):
         assert text.get_color().upper() == figures.COLOURS[name]
 
 
+@pytest.mark.parametrize("colour", ["yellow", "#101010", "#0f0001", "#56B4E9", "white"])
+@pytest.mark.parametrize("ratio", [1.0, 4.5, 18.0, 19.5, 20.9, 21.0])
+def test_readable_ends_at_every_contrast_that_black_has(colour, ratio):
+    assert contrast(readable(colour, ratio)) >= ratio - 1e-9
+
+
 def test_readable_keeps_dark_colours():
     assert readable("#000000") == "#000000"
 
