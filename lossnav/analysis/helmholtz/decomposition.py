@@ -82,7 +82,8 @@ def decompose(
 
     so that w is orthogonal to every gradient: ∇·w = 0 inside and w·n = 0 on the boundary. The minimiser solves the
     Neumann problem −Δφ = ∇·f, ∂φ/∂n = −f·n, here with quadratic elements on 4, 8, 16 … cells per axis until two grids
-    agree. ∇φ converges with the square of the cell width, ``fraction`` with its fourth power, for smooth fields.
+    agree. For smooth fields ∇φ converges with the square of the cell width and ``fraction`` with its fourth power, but
+    for a logarithm where φ bends without bound at a corner, as that of a rotation does.
 
     The boundary condition makes the split unique, and makes it depend on the box: a field that is both a gradient and
     free of divergence (a saddle) could be counted on either side, and this split counts it as a gradient.
