@@ -40,8 +40,8 @@ def shrink(mean: ArrayLike, noise: ArrayLike, count: float, *, pool: str = "tens
         count: n > 0.
         pool: "tensor": one factor max(0, 1 − (D−2)/Σ nm²/σ²) for all D >= 3 coordinates (James–Stein), which
             loses to s = 1 nowhere if σ is known and all coordinates have one signal-to-noise ratio. "coordinate":
-            m²/(m² + σ²/n) (M-SVAG); "positive": max(0, 1 − σ²/(nm²)). The last two lose to s = 1 from about
-            |μ|√n/σ = 1.5 on.
+            m²/(m² + σ²/n) (M-SVAG), which loses to s = 1 from about |μ|√n/σ = 1.45 on; "positive":
+            max(0, 1 − σ²/(nm²)), which does from about 1.17 on.
 
     Raises:
         ValueError: naming the argument that is wrong; also where D < 3 and ``pool`` is "tensor".

@@ -221,3 +221,16 @@ def test_numbers_far_from_one_have_answers(unit):
     np.testing.assert_allclose(
         ln.rules.shrink([unit, 0.0], 1.0, 3, pool="coordinate"), [3 * unit / (1 / unit + 3 * unit), 0]
     )
+
+
+@pytest.mark.parametrize(("pool", "edge"), [("coordinate", 1.45), ("positive", 1.17)])
+def test_a_plug_in_of_one_coordinate_loses_from_its_edge_on(pool, edge):
+    """The risk E(sx − μ)² of x ~ N(μ, 1), by quadrature over x: that of s = 1 is one."""
+
+    def risk(mu):
+        x = np.linspace(mu - 10, mu + 10, 200_002)
+        shrunk = ln.rules.shrink(x, 1.0, 1.0, pool=pool) * x
+        return np.trapezoid((shrunk - mu) ** 2 * np.exp(-((x - mu) ** 2) / 2), x) / np.sqrt(2 * np.pi)
+
+    assert risk(edge - 0.02) < 1 < risk(edge + 0.02)
+    assert all(risk(mu) < 1 for mu in (0.0, edge / 2)) and all(risk(mu) > 1 for mu in (2 * edge, 5.0))
