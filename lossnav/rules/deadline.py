@@ -24,7 +24,8 @@ def deadline_rate(objective: Objective, curvature: ArrayLike, remaining: ArrayLi
 
     .. math:: a=\eta\,\frac{c(r+s_+q)+k(1-q)}{s_++rq+\eta ch(1-q)},
 
-    and its limits where S² ≤ 0. The rate of a flat direction (h = 0) falls as 1 − e^{−γs}, or linearly if γ = 0.
+    and its limits where S² ≤ 0. Without a charge the rate of a flat direction (h = 0) falls as 1 − e^{−γs}, or linearly
+    if γ = 0.
 
     Args:
         objective: η, k, γ and the charge c (``terminal``), without drift; its horizon is not used, ``remaining`` is.

@@ -236,8 +236,8 @@ def matched_velocity(v0: ArrayLike, v1: ArrayLike, *, beta: float) -> Array:
     """Return the initial velocity b₀ = (βv₀ + v₁)/(1 + β) with which the oscillator follows SGD without noise.
 
     v_k is a backward difference, so neither v₀ nor v₁ belongs to time 0. With this choice a flat direction comes to
-    rest at the same place as SGD, and in every direction the first steps' error is of higher order than with v₀, or
-    with (v₀ + v₁)/2.
+    rest at the same place as SGD, and in every direction the first steps leave an error of O(η²) behind, where v₀ and
+    (v₀ + v₁)/2 leave one of O(η). During these 1/(1 − β) steps it is of O(η), too, and smaller than theirs.
 
     Args:
         v0: velocity before the first step, shape (...).

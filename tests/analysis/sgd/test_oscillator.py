@@ -113,3 +113,22 @@ def test_matched_velocity_is_better_than_both_others(beta):
     error = {b: np.max(np.abs(mode.mean(t, theta0, b)[0] - path)) for b in (v0, (v0 + v1) / 2)}
     best = np.max(np.abs(mode.mean(t, theta0, float(sgd.matched_velocity(v0, v1, beta=beta)))[0] - path))
     assert best < 0.2 * min(error.values())
+
+
+@pytest.mark.parametrize("beta", [0.2, 0.5, 0.8])
+def test_what_the_first_steps_leave_behind_is_of_second_order_with_the_matched_velocity_alone(beta):
+    """At one time, after the memory of the start is gone, under rates that are ten times smaller each."""
+    h, theta0, v0, time = 1.0, 1.0, 0.7, 0.5
+    v1 = beta * v0 - h * theta0
+
+    def errors(eta):
+        theta, v = theta0, v0
+        for _ in range(round(time / eta)):
+            v = beta * v - h * theta
+            theta += eta * v
+        mode = sgd.Mode(h, eta=eta, beta=beta)
+        choices = (float(sgd.matched_velocity(v0, v1, beta=beta)), v0, (v0 + v1) / 2)
+        return np.array([abs(float(mode.mean(time, theta0, b)[0]) - theta) for b in choices])
+
+    orders = np.log10(errors(1e-3) / errors(1e-4))
+    np.testing.assert_allclose(orders, [2.0, 1.0, 1.0], atol=0.1)
