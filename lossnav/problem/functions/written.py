@@ -16,6 +16,8 @@ import sympy
 
 from lossnav import _checks
 
+_NO_NUMBERS = (sympy.DiracDelta, sympy.Derivative, sympy.Subs)  # what derivatives of kinks and of unknowns leave
+
 
 @dataclass(frozen=True)
 class Formula:
@@ -46,6 +48,12 @@ class Formula:
 
     @cached_property
     def _compiled(self) -> Callable[..., Any]:
+        for entry in self.entries:
+            if entry.has(*_NO_NUMBERS):
+                name = ("value", "gradient", "hessian")[len(self.shape)]
+                raise ValueError(
+                    f"{name} has the entry {entry}, which is no number everywhere: give {name} as a function"
+                )
         return sympy.lambdify(self.symbols, self.entries, modules=["scipy", "numpy"], cse=True)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -68,6 +76,10 @@ def formula(expression: Any, symbols: Sequence[Any] | None = None) -> Formula:
         raise ValueError(f"value = {_checks.shown(expression)} has no symbol, but those of theta must be in it")
     if strangers := sorted(free - set(chosen), key=_by_name):
         raise ValueError(f"value has the symbols {strangers}, but symbols = {_checks.shown(chosen)} has them not")
+    # Parameters are real: of a complex symbol |x| would have no derivative.
+    real = {symbol: symbol if symbol.is_extended_real else sympy.Symbol(symbol.name, real=True) for symbol in chosen}
+    if len(set(real.values())) == len(chosen):
+        expression, chosen = expression.xreplace(real), tuple(real.values())
     return Formula(chosen, (expression,))
 
 
