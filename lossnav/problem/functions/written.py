@@ -51,9 +51,7 @@ class Formula:
         for entry in self.entries:
             if entry.has(*_NO_NUMBERS):
                 name = ("value", "gradient", "hessian")[len(self.shape)]
-                raise ValueError(
-                    f"{name} has the entry {entry}, which is no number everywhere: give {name} as a function"
-                )
+                raise ValueError(f"{name} has the entry {entry}, but it must be a number: give {name} as a function")
         return sympy.lambdify(self.symbols, self.entries, modules=["scipy", "numpy"], cse=True)
 
     def __getstate__(self) -> dict[str, Any]:

@@ -31,7 +31,7 @@ class Function(Loss):
 
     Missing derivatives of a function of arrays come from central differences. A function of tensors (of one θ, float64,
     shape (D,)) is one that takes no array, or returns a tensor for it: what it lacks comes from torch, and so do its
-    batches. Derivatives of a formula are formulas.
+    batches. Derivatives of a formula are formulas, of real symbols; those of a kink have to be given.
 
     Differenced gradients are good to about 1e-12, derived Hessians to about 1e-11 with a given gradient and 1e-8
     without, relative to the size of L and its next derivatives over a step relative to max(1, |θ|): where L bends over
