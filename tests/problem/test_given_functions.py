@@ -101,7 +101,7 @@ def test_parameters_of_a_formula_are_real_and_a_kink_has_no_second_derivative():
     np.testing.assert_array_equal(kinked.gradient([[-3.0, 1.0], [2.0, 1.0]]), [[-1, 2], [1, 2]])
     assert kinked.value([-3.0, 1.0]) == 4.0
     for loss in (kinked, ln.losses.Function(sympy.Max(X, Y))):
-        with pytest.raises(ValueError, match="hessian has the entry .*DiracDelta.* give hessian as a function"):
+        with pytest.raises(ValueError, match=r"hessian has the entry .*DiracDelta.* give hessian as a function"):
             loss.hessian([1.0, 2.0])
     given = ln.losses.Function(sympy.Abs(X), hessian=lambda x: np.zeros((*x.shape, 1)))
     assert given.hessian([2.0]) == 0.0 and str(given.dim) == "1"
