@@ -113,6 +113,11 @@ def test_parameters_of_a_formula_are_real_and_a_kink_has_no_second_derivative():
         (lambda: ln.losses.Function(FORMULA, dim=3), r"dim = 3, but value has the symbols \(x, y\)"),
         (lambda: ln.losses.Function(FORMULA, symbols=(X,)), r"value has the symbols \[y\], but symbols = \(x,\)"),
         (lambda: ln.losses.Function(sympy.Integer(3)), "value = 3 has no symbol"),
+        (lambda: ln.losses.Function(X + sympy.Symbol("x", positive=True)), "no two of them may have one name"),
+        (
+            lambda: ln.losses.Function(sympy.Function("g")(X)).value([1.0]),
+            r"value has the entry g\(x\), but it must be",
+        ),
         (lambda: ln.losses.Function(of_arrays, dim=2, symbols=(X,)), r"symbols = \(x,\), but value is no sympy"),
         (lambda: ln.losses.Function(of_arrays), "dim = None"),
         (lambda: ln.solve(ln.Objective(), ln.losses.DoubleWell, [0.0, 0.0]), "loss = <class"),

@@ -13,10 +13,12 @@ from typing import Any
 
 import numpy as np
 import sympy
+from sympy.core.function import AppliedUndef
 
 from lossnav import _checks
 
-_NO_NUMBERS = (sympy.DiracDelta, sympy.Derivative, sympy.Subs)  # what derivatives of kinks and of unknowns leave
+# Unknown functions, and what derivatives of them and of kinks leave.
+_NO_NUMBERS = (AppliedUndef, sympy.DiracDelta, sympy.Derivative, sympy.Subs)
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,7 @@ def formula(expression: Any, symbols: Sequence[Any] | None = None) -> Formula:
         symbols: those of θ, in its order; None takes all that are in the expression, by name, x_2 before x_10.
 
     Raises:
-        ValueError: if the expression has none, or one that is not among ``symbols``.
+        ValueError: if the expression has none, two of one name, or one that is not among ``symbols``.
     """
     free = expression.free_symbols
     chosen = tuple(sorted(free, key=_by_name) if symbols is None else symbols)
@@ -74,11 +76,13 @@ def formula(expression: Any, symbols: Sequence[Any] | None = None) -> Formula:
         raise ValueError(f"value = {_checks.shown(expression)} has no symbol, but those of theta must be in it")
     if strangers := sorted(free - set(chosen), key=_by_name):
         raise ValueError(f"value has the symbols {strangers}, but symbols = {_checks.shown(chosen)} has them not")
+    for symbol in chosen:
+        _checks.instance("an entry of symbols", symbol, sympy.Symbol, "a symbol of sympy")
     # Parameters are real: of a complex symbol |x| would have no derivative.
     real = {symbol: symbol if symbol.is_extended_real else sympy.Symbol(symbol.name, real=True) for symbol in chosen}
-    if len(set(real.values())) == len(chosen):
-        expression, chosen = expression.xreplace(real), tuple(real.values())
-    return Formula(chosen, (expression,))
+    if len({symbol.name for symbol in chosen}) < len(chosen):
+        raise ValueError(f"value has the symbols {chosen}, but no two of them may have one name")
+    return Formula(tuple(real.values()), (expression.xreplace(real),))
 
 
 def _by_name(symbol: Any) -> list[Any]:
