@@ -113,6 +113,7 @@ def test_parameters_of_a_formula_are_real_and_a_kink_has_no_second_derivative():
         (lambda: ln.losses.Function(FORMULA, dim=3), r"dim = 3, but value has the symbols \(x, y\)"),
         (lambda: ln.losses.Function(FORMULA, symbols=(X,)), r"value has the symbols \[y\], but symbols = \(x,\)"),
         (lambda: ln.losses.Function(sympy.Integer(3)), "value = 3 has no symbol"),
+        (lambda: ln.losses.Function(X**2, symbols=(X, "y")), "an entry of symbols = 'y', but it must be a symbol"),
         (lambda: ln.losses.Function(X + sympy.Symbol("x", positive=True)), "no two of them may have one name"),
         (
             lambda: ln.losses.Function(sympy.Function("g")(X)).value([1.0]),
