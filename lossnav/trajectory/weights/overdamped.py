@@ -169,9 +169,7 @@ def overdamped_offset(
     decay, gain = _precision_parts(t, initial, curvature, eta, k, gamma, entropy, prior_variance)
     below = decay + _checks.positives("initial", initial) * gain
     with np.errstate(divide="ignore", invalid="ignore"):
-        lost = np.where(
-            gain == 0, 1.0, np.inf
-        )  # on flat ground below is decay, also where that is smaller than a float
+        lost = np.where(gain == 0, 1.0, np.inf)  # flat ground: below is decay, also where that is no float
         result = np.where(below > 0, decay / below, lost)
     return result if result.ndim else float(result)
 
