@@ -168,12 +168,15 @@ def test_a_curved_loss_may_want_a_rate_that_rises(share, wanted):
     np.testing.assert_allclose(-differences @ path / dt / (h * means @ path), (rate[1:] + rate[:-1]) / 2, rtol=1e-3)
 
 
-def test_a_gain_with_curvature_comes_from_a_constant_weight():
-    """The tanh of a deadline (L2) needs k(t) = 1 on its own curvature, and another weight on any other."""
+@pytest.mark.parametrize(("eta", "charge"), [(1.0, 0.0), (0.4, 0.3)])
+def test_a_gain_with_curvature_comes_from_a_constant_weight(eta, charge):
+    """That of a deadline (L2) needs k(t) = 1 and its charge on its own curvature, and another weight on any other."""
     t = np.linspace(0.0, 2.0, 4001)
-    rate = deadline_rate(ln.Objective(), 4.0, 2.0 - t)
-    np.testing.assert_allclose(loss_weight(rate, times=t, curvature=4.0).weight, 1.0, atol=1e-6)
-    assert np.ptp(loss_weight(rate, times=t, curvature=1.0).weight) > 0.5
+    rate = deadline_rate(ln.Objective(eta, terminal=charge), 4.0, 2.0 - t)
+    found = loss_weight(rate, times=t, eta=eta, curvature=4.0)
+    np.testing.assert_allclose(found.weight, 1.0, atol=1e-6)
+    np.testing.assert_allclose(found.charges, [charge] if charge else [], rtol=1e-12)
+    assert np.ptp(loss_weight(rate, times=t, eta=eta, curvature=1.0).weight) > 0.5
 
 
 def test_a_drift_is_refused():

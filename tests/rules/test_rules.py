@@ -407,6 +407,15 @@ def test_rates_of_another_problem_are_refused():
         ln.update(ln.Objective(gamma=1.0, horizon=1.0, price=price), [1.0], [[1.0]], 5.0, limit="overdamped")
 
 
+@pytest.mark.parametrize("price", [ln.prices.Power(1.5, 0.7), ln.prices.Toll(0.1, 0.7), ln.prices.Box(2.0, 0.7)])
+def test_a_hurried_learner_under_a_price_weighs_it_against_the_slope_over_gamma(price):
+    objective, slope = ln.Objective(k=1.3, gamma=2.5, price=price), np.array([0.8])
+    velocity = ln.update(objective, slope, [[1.0]], 0.4, limit="overdamped") / 0.4
+    cost = lambda v: float(price.value(v)) + 1.3 / 2.5 * float(slope @ v)
+    assert velocity[0] < 0
+    assert all(cost(velocity) < cost(share * velocity) for share in (0.9, 0.99, 1.01, 1.1))
+
+
 @settings(max_examples=100, deadline=None)
 @given(
     st.floats(-18, 6),
@@ -434,3 +443,5 @@ def test_relative_steps_have_the_unit_of_the_weights_whose_square_is_no_number(u
     np.testing.assert_allclose(
         rules.keep_norm(unit * theta, unit * step), unit * rules.keep_norm(theta, step), rtol=1e-12
     )
+    along = rules.keep_norm(theta, step + 0.3 * theta)  # what goes along θ is left out
+    np.testing.assert_allclose(along, rules.keep_norm(theta, step), rtol=1e-12)
