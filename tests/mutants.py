@@ -201,21 +201,21 @@ def forked(seconds: float, arguments: Sequence[str], plugin: object, mutant: Mut
 
 
 def quiet(arguments: Sequence[str], *plugins: object) -> int:
-    """Run pytest here, up to the first test that fails and without a word."""
+    """Run pytest here, without a word."""
     import pytest
 
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1), os.dup2(nowhere, 2)
-    return int(pytest.main(["-x", "-p", "no:xdist", "-p", "no:cacheprovider", "--assert=plain", *arguments], plugins))
+    return int(pytest.main(["-p", "no:xdist", "-p", "no:cacheprovider", "--assert=plain", *arguments], plugins))
 
 
 class Noted:
-    """A plugin of pytest: notes which lines of the package each test enters, and how long it takes."""
+    """A plugin of pytest: notes which lines of the package each test enters and how long it takes, or that it fails."""
 
     def __init__(self, notes: Path, source: Path = ROOT / "lossnav") -> None:
         from coverage import Coverage
 
-        self.notes, self.seconds = notes, dict[str, float]()
+        self.notes, self.seconds, self.failed = notes, dict[str, float](), list[str]()
         self.coverage = Coverage(data_file=str(notes / "lines"), source=[str(source)], config_file=False)
 
     def pytest_sessionstart(self) -> None:
@@ -227,12 +227,14 @@ class Noted:
     def pytest_runtest_logreport(self, report: Any) -> None:
         self.seconds[report.nodeid] = self.seconds.get(report.nodeid, 0.0) + report.duration
         if report.failed:
-            (self.notes / "failed").write_text(f"{report.nodeid}\n{report.longreprtext}", encoding="utf-8")
+            self.failed.append(report.nodeid)
 
     def pytest_sessionfinish(self) -> None:
         self.coverage.stop()
         self.coverage.save()
-        (self.notes / "seconds.json").write_text(json.dumps(self.seconds), encoding="utf-8")
+        passed = {name: took for name, took in self.seconds.items() if name not in self.failed}
+        (self.notes / "seconds.json").write_text(json.dumps(passed), encoding="utf-8")
+        (self.notes / "failed.json").write_text(json.dumps(self.failed), encoding="utf-8")
 
 
 class Chosen:
@@ -284,7 +286,7 @@ def survives(notes: Path, mutant: Mutant, flags: Sequence[str]) -> bool:
     """Return whether all tests pass that could notice."""
     for wanted in runs(notes, mutant):
         files = sorted({name.split("::")[0] for name in wanted})
-        if wanted and forked(10.0 + 4 * sum(wanted.values()), [*files, *flags], Chosen(wanted), mutant) != 0:
+        if wanted and forked(10.0 + 4 * sum(wanted.values()), ["-x", *files, *flags], Chosen(wanted), mutant) != 0:
             return False
     return True
 
@@ -384,10 +386,11 @@ def main() -> int:
     preload()
     with tempfile.TemporaryDirectory(prefix="lossnav-mutants-") as folder:
         notes = Path(folder)
-        if forked(3 * 3600.0, options.tests, Noted(notes)) != 0:
-            why = (notes / "failed").read_text(encoding="utf-8") if (notes / "failed").exists() else ""
-            print("mutants: the tests do not pass as things are", why, file=sys.stderr)
+        if forked(6 * 3600.0, options.tests, Noted(notes)) not in (0, 1):
+            print("mutants: the tests do not run as things are", file=sys.stderr)
             return 2
+        for name in json.loads((notes / "failed.json").read_text(encoding="utf-8")):
+            print(f"mutants: {name} fails as things are, and is left out", file=sys.stderr)
         survivors = []
         for number, mutant in enumerate((pool[number] for number in drawn), 1):
             if survives(notes, mutant, flags):

@@ -77,14 +77,16 @@ def test_scripts_are_changed_on_a_stage():
 def test_a_test_that_looks_notices_and_one_that_does_not_look_does_not(code, tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.chdir(tmp_path)
-    for name, line in (("sees", "assert ramp(3.0) == -26"), ("blind", "ramp(3.0)"), ("far", "assert ramp(0) is False")):
+    for name, line in (("sees", "assert ramp(3.0) == -26"), ("blind", "ramp(3.0)"), ("far", "assert ramp(0) is False"),
+                       ("fails", "assert ramp(3.0) == 3")):  # fmt: skip
         Path(f"test_{name}.py").write_text(f"from ramps import ramp\n\n\ndef test_it():\n    {line}\n")
     (square,) = [mutant for mutant in mutants(code) if mutant.before == "**"]
     flags = ["-c", os.devnull, "--rootdir", str(tmp_path)]
     everything = ["test_blind.py::test_it", "test_far.py::test_it", "test_sees.py::test_it"]
     for blind in (False, True):
         tests = [name.split("::")[0] for name in everything if not (blind and "sees" in name)]
-        assert forked(60, [*tests, *flags], Noted(tmp_path, tmp_path)) == 0
+        assert forked(60, ["test_fails.py", *tests, *flags], Noted(tmp_path, tmp_path)) == 1
+        assert "fails" in (tmp_path / "failed.json").read_text() and "fails" not in str(runs(tmp_path, square))
         near, others = runs(tmp_path, square)
         assert [*near, *others] == [name for name in everything if name.split("::")[0] in tests and "far" not in name]
         assert survives(tmp_path, square, flags) == blind
