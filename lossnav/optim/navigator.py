@@ -208,8 +208,9 @@ class Navigator(Generated):
 
     def _check(self, group: Group) -> None:
         for name in ("curvature", "process_group"):
-            if name in group:
-                raise ValueError(f"{name} is given for a group of parameters, but it must be one for all of them")
+            own = getattr(self, name)
+            if group.get(name, own) != own:
+                raise ValueError(f"{name} is {shown(group[name])} for a group, but {shown(own)} for all parameters")
         check_rate("lr", group["lr"])
         duration("gamma", group["gamma"], zero=True)
         weight("beta", group["beta"])

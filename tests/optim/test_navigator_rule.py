@@ -325,7 +325,8 @@ def test_each_group_has_its_own_number_of_probes():
 
 
 @pytest.mark.parametrize(("name", "value"), [("curvature", "hutchinson"), ("process_group", None)])
-def test_what_is_one_for_all_parameters_is_refused_of_a_group(name, value):
+def test_what_is_one_for_all_parameters_is_refused_of_a_group_if_it_is_another(name, value):
     group = {"params": [torch.nn.Parameter(torch.ones(2))], name: value}
-    with pytest.raises(ValueError, match=f"{name} is given for a group"):
+    with pytest.raises(ValueError, match=f"{name} is .* for a group, but .* for all parameters"):
         Navigator([group])
+    Navigator([group], **{name: value})  # so does ZeroRedundancyOptimizer
