@@ -57,8 +57,9 @@ def limiting_angular_speed(
     .. math:: |\dot{\hat q}|_* = \sqrt{k/m} = \sqrt{\tfrac{2k}{\eta(1+\beta)}},\qquad
         \text{per step } \sqrt{\tfrac{2\eta k}{1+\beta}}.
 
-    It needs no property of the loss but its invariance: where |q| rests, what friction and decay take from it, motion
-    along the sphere gives. The law is the source's for decay in the gradient, the three options are ours.
+    It needs no property of the loss but its invariance: where |q| rests, as under noise in many dimensions, what
+    friction and decay take from it, motion along the sphere gives. The law is the source's for decay in the gradient,
+    the three options are ours.
 
     Args:
         eta: learning rate η > 0.
@@ -72,7 +73,8 @@ def limiting_angular_speed(
             uncorrelated; no law without such an assumption is known to us.
 
     Returns:
-        The speed, in radians per unit of t; times η it is the angle per step, right up to a relative O(ηk/(1 − β)).
+        The speed, in radians per unit of t; times η it is the angle per step, right up to a relative O(ηk/(1 − β))
+        where |q| rests.
 
     Raises:
         ValueError: an argument is out of range, or options do not go together.
