@@ -374,6 +374,7 @@ def main() -> int:
     parser.add_argument("--most", type=int, default=60, help="how many mutants, drawn at random")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--least", type=float, default=0.0, help="the share to be noticed, else the exit status is 1")
+    parser.add_argument("--notes", type=Path, help="a folder that keeps, or has, what the tests' run notes")
     options = parser.parse_args()
     os.chdir(ROOT)
     if not options.room:
@@ -387,10 +388,12 @@ def main() -> int:
     drawn = random.Random(options.seed).sample(range(len(pool)), min(options.most, len(pool)))
     preload()
     with tempfile.TemporaryDirectory(prefix="lossnav-mutants-") as folder:
-        notes = Path(folder)
-        if forked(6 * 3600.0, options.tests, Noted(notes)) not in (0, 1):
+        notes = options.notes or Path(folder)
+        notes.mkdir(parents=True, exist_ok=True)
+        if not (notes / "failed.json").exists() and forked(6 * 3600.0, options.tests, Noted(notes)) not in (0, 1):
             print("mutants: the tests do not run as things are", file=sys.stderr)
             return 2
+        # Written last, it says that the others are whole.
         for name in json.loads((notes / "failed.json").read_text(encoding="utf-8")):
             print(f"mutants: {name} fails as things are, and is left out", file=sys.stderr)
         survivors = []
