@@ -63,15 +63,8 @@ def decompose(hessian: Array, metric: Array | None = None) -> Modes:
     deny a minimiser, a spurious plus sign would send an undiscounted path to a stationary point that is not there.
     """
     curvature, directions = scipy.linalg.eigh(hessian, metric)
-    size = np.abs(curvature)
-    largest = float(np.max(size, initial=0.0))
-    exact = _diagonal(hessian) and (metric is None or _diagonal(metric))
-    if not exact and np.any((size > 0) & (size < 1e-8 * largest)):
-        if metric is not None:  # whitening the Hessian rounds, too
-            sums = np.sum(np.abs(directions) * (np.abs(hessian) @ np.abs(directions)), axis=0)
-            largest = max(largest, 4 * float(np.max(sums)))
-        floor = len(curvature) * float(np.finfo(float).eps) * largest
-        curvature[size <= floor] = 0.0
+    if not _diagonal(hessian) or (metric is not None and not _diagonal(metric)):
+        curvature[np.abs(curvature) <= rounding(directions.T, hessian, directions)] = 0.0
     return Modes(curvature, directions)
 
 

@@ -168,7 +168,7 @@ def alignment(path: ArrayLike, objective: Objective, loss: Quadratic, gamma: Arr
     rates = _checks.nonnegatives("gamma", gamma, shape=(None,))
     metric, hessian = objective.metric_matrix(loss.dim), loss.hessian(places[0])
     basis = modes.decompose(hessian, metric)
-    if np.min(basis.curvature) < -1e-12 * np.max(np.abs(basis.curvature)):  # but for rounding
+    if np.min(basis.curvature) < 0:
         raise ValueError(f"loss has the curvature {np.min(basis.curvature):g}, but none of them may be negative")
     move, middle = np.diff(places, axis=0), (places[1:] + places[:-1]) / 2 - loss.minimum
     cosines = np.full(len(rates), np.nan)

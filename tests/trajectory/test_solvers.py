@@ -10,6 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lossnav as ln
+from lossnav.trajectory.modes import decompose
+from lossnav.trajectory.regret import alignment
 from lossnav.trajectory.status import Status
 
 
@@ -97,6 +99,18 @@ def test_singular_hessian_with_discounting():
     assert by_feedback.action == pytest.approx(exact.action, rel=1e-10)
     assert np.all(np.isnan(exact.asymptote))  # the flat direction is slid down for ever
     assert np.allclose(exact(3.0)[0], 0.3 - 3.0 / 0.8)
+
+
+def test_a_flat_direction_has_no_sign_by_rounding():
+    """In one of thirty of these Hessians an eigenvalue had been left with one, mostly a plus."""
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        dim = int(rng.integers(2, 7))
+        rank = int(rng.integers(1, dim))
+        factor = 10.0 ** rng.uniform(-3, 3, size=(dim, 1)) * rng.normal(size=(dim, rank))
+        assert np.sum(decompose(factor @ factor.T).curvature == 0) == dim - rank
+        loss, path = ln.losses.Quadratic(factor @ factor.T, minimum=np.zeros(dim)), rng.normal(size=(5, dim))
+        assert np.all(np.isfinite(alignment(path, ln.Objective(), loss, [0.0, 1.0], dt=0.1)))
 
 
 @pytest.mark.parametrize("method", ["closed_form", "riccati", "action", "bvp"])
