@@ -18,8 +18,9 @@ def walks(*, paths, n, far):
         axes[1].loglog(n, far[name], color=COLOURS[hue], lw=1.8)
         label(axes[1], 1.3 * float(n[-1]), float(far[name][-1]), name, hue, va="center")
     axes[0].plot(0, 0, "o", mfc="white", mec=COLOURS["ink"], ms=6)
-    axes[0].set_aspect("equal", adjustable="datalim")
-    axes[0].set(xlabel=r"$\theta_1$", ylabel=r"$\theta_2$")
+    reach = 1.1 * sorted(float(np.max(np.abs(path))) for path in paths.values())[-2]  # the farthest leaves the frame
+    axes[0].set_aspect("equal")
+    axes[0].set(xlim=(-reach, reach), ylim=(-reach, reach), xlabel=r"$\theta_1$", ylabel=r"$\theta_2$")
     axes[1].set(xlabel="number of steps $n$", ylabel=r"mean of $|\Delta_n|^2$")
     axes[1].margins(y=0.15)
     axes[1].set_xlim(right=30 * float(n[-1]))  # room for the names
