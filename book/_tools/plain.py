@@ -255,7 +255,8 @@ def _admonition(title: str, options: dict[str, str], body: list[str], chapter: C
 
 
 def _quote(title: str, body: list[str], chapter: Chapter) -> str:
-    head = f"**{_inline(title, chapter)}.** " if title else ""
+    stop = "" if title.endswith(("?", "!", ".")) else "."
+    head = f"**{_inline(title, chapter)}{stop}** " if title else ""
     text = head + _blocks(body, chapter).strip("\n")
     return "\n" + "\n".join(f"> {line}".rstrip() for line in text.split("\n")) + "\n"
 
