@@ -178,6 +178,15 @@ def test_numbers_in_the_text_lead_somewhere() -> None:
     assert {name: lost for name, labels in meant.items() if (lost := sorted(labels - known))} == {}
 
 
+def test_equations_that_the_package_cites_are_of_the_book() -> None:
+    """Thirty were those of notes that no reader has: "for no constant metric, discount and loss (N1)"."""
+    known = {row["label"] for row in rows()}
+    read = {path: path.read_text(encoding="utf-8") for path in (ROOT / "lossnav").rglob("*.py")}
+    cited = {path.name: set(re.findall(r"(?<![\w.])([LMWIN]\d{1,2})(?![\w.'\"])", text)) for path, text in read.items()}
+    assert sum(map(len, cited.values())) > 100
+    assert {name: lost for name, labels in cited.items() if (lost := sorted(labels - known))} == {}
+
+
 def test_every_equation_test_is_named_in_the_ledger_or_says_that_it_is_ours() -> None:
     """A check that no row names would not show in the book."""
     named = {test for row in rows() for test in row.get("tests", [])}

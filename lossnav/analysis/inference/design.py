@@ -1,4 +1,4 @@
-r"""What to record before it is recorded: times and their number for a wanted accuracy of γ (book: I17, I18)."""
+r"""What to record before it is recorded: times and their number for a wanted accuracy of γ."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Design:
 
 
 def design(h: ArrayLike, gamma: float, noise: float, accuracy: float = 0.1, *, a: float = 1.0) -> Design:
-    r"""Return when to look, and how often, so that γ comes out to an accuracy (book: I17, I18).
+    r"""Return when to look, and how often, so that γ comes out to an accuracy.
 
     Modes are seen at the same times, with amplitudes that are not known and are of one size. Fisher's information of
     (γ, ln a, amplitudes) with :math:`\partial r/\partial\gamma=-r/(2r+\gamma)` and

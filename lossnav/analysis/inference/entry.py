@@ -69,8 +69,8 @@ def infer(
             climbs throughout where no planner's can; a loss curve alone; ``noise`` 0 where no family fits to rounding;
             no family that applies.
 
-    Honest limits: with a metric of any directions every γ explains a bowl (book: I9); with one that may depend on θ
-    everything is explained (I14); a loss curve alone says rates only (I21).
+    Honest limits: with a metric of any directions every γ explains a bowl; with one that may depend on θ
+    everything is explained; a loss curve alone says rates only.
 
     Example:
         >>> import lossnav as ln
@@ -79,7 +79,7 @@ def infer(
         {'gamma': 2.0, 'a': 1.0}
 
     References:
-        book: I2, I3, I6–I10, I13, I15–I24, I26; the exponents that refute are I4's.
+        book: *What did the learner assume?*; I3, I10, I23, I24; the exponents that refute are I4's.
     """
     given: Mapping[str, Any] = {} if known is None else known
     known_values = dict(_checks.instance("known", given, Mapping, "a mapping from names to values"))
@@ -290,7 +290,7 @@ def _answer(seen: Evidence, fit: Fit, asked: Question) -> Inference:
 def _by_cost(
     seen: Evidence, fit: Fit, points: list[Array], estimates: dict[str, Estimate]
 ) -> tuple[Fit, list[Array], dict[str, Estimate]]:
-    """Keep the members whose path is the cheapest; refute where there is none (book: I26).
+    """Keep the members whose path is the cheapest; refute where there is none.
 
     An extremal passes every local test, also where another one costs less. Whether it does turns at one γ on each side
     of the estimate: that end of the interval is moved to there.

@@ -26,7 +26,7 @@ _SOLVED = 1e-7  # of an extremal
 _WILD = 1e6  # deviation of what a family cannot do
 _HURRIED = (
     "the fastest mode moves by more than .3 of itself between times: where these are a learner's own steps, "
-    "h·m/(1 − m) against the factor m is the exact line (book: I12)"
+    "h·m/(1 − m) against the factor m is the exact line"
 )
 _BLURRED = (
     "the speed changes so much between times that its integral is wrong by more than the noise: intervals leave that "
@@ -198,7 +198,7 @@ def of_modes(recordings: Sequence[Recording], loss: Quadratic, asked: Question) 
 
 
 def of_metric(recordings: Sequence[Recording], loss: Quadratic, asked: Question) -> Evidence:
-    """Return what paths on a quadratic loss say of a diagonal metric; their starts are projected out (book: I9).
+    """Return what paths on a quadratic loss say of a diagonal metric; their starts are projected out.
 
     Raises:
         ValueError: the loss has no minimum, or is not curved upwards everywhere.
@@ -266,7 +266,7 @@ def _rates_of(modes: Sequence[Modes], seen: Evidence) -> Rates | None:
 
 
 def of_curve(curve: Curve, asked: Question) -> Evidence:
-    """Return what a loss curve and the speed say: L = ½v²/a − (γ/a)∫v² + const, on any loss (book: I6)."""
+    """Return what a loss curve and the speed say: L = ½v²/a − (γ/a)∫v² + const, on any loss."""
     t, loss, family = np.asarray(curve.t), np.asarray(curve.L), asked.family
     square, span, fall = np.asarray(curve.speed) ** 2, float(t[-1] - t[0]), float(np.ptp(loss))
     family = replace(family, relation="L = v²/2a − (γ/a)∫v²dt + const")
@@ -291,7 +291,7 @@ def of_curve(curve: Curve, asked: Question) -> Evidence:
 
 
 def of_extremals(recordings: Sequence[Recording], loss: Loss, asked: Question) -> list[Evidence]:
-    """Return what paths on any loss say: extremals are fitted, their starts among the unknown (book: I16).
+    """Return what paths on any loss say: extremals are fitted, their starts among the unknown.
 
     Of the rests that they may come to, those that the record does not exclude, the nearest first.
     """
@@ -365,7 +365,7 @@ def _extremals(parts: Sequence[Extremal], asked: Question, unit: float, begun: A
 
 
 def _weak(recordings: Sequence[Recording], loss: Loss, scale: Scale, *, apart: bool = False) -> Array:
-    """Return coordinates of a planner to begin from, by the weak form: ∫φ̈θ = −γ∫φ̇θ + a∫φ∇L (book: I15).
+    """Return coordinates of a planner to begin from, by the weak form: ∫φ̈θ = −γ∫φ̇θ + a∫φ∇L.
 
     ``apart``: with an a of its own for each parameter, as a diagonal metric has.
     """

@@ -2,7 +2,7 @@ r"""Least squares of a few bounded parameters, and what a likelihood does not ex
 
 An interval is that of the profile likelihood: a value is excluded if the best fit that has it is worse by more than χ²
 (F, where the noise is not known) allows. At the edge of what is possible the likelihood ratio is
-:math:`\tfrac12\chi^2_0+\tfrac12\chi^2_1`, and the cut is 2.71 in place of 3.84 (book: I20).
+:math:`\tfrac12\chi^2_0+\tfrac12\chi^2_1`, and the cut is 2.71 in place of 3.84.
 """
 
 from __future__ import annotations

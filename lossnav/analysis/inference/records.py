@@ -49,18 +49,15 @@ class Rates:
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """A loss curve; alone it says rates only: for every γ there is a spectrum with exactly this curve (book: I21).
+    """A loss curve; alone it says rates only: for every γ there is a spectrum with exactly this curve.
 
     Args:
         t: times, rising, shape (N,), unit T.
         L: the loss then, shape (N,), unit ℓ.
-        speed: |θ̇| under the metric, shape (N,), unit u/T: with it neither weights nor gradients are needed (I6).
+        speed: |θ̇| under the metric, shape (N,), unit u/T: with it neither weights nor gradients are needed.
 
     Raises:
         ValueError: naming the argument.
-
-    References:
-        book: I6, I21.
     """
 
     t: ArrayLike

@@ -1,4 +1,4 @@
-r"""The rule that an optimizer follows, read off its steps and gradients (book: I22–I24).
+r"""The rule that an optimizer follows, read off its steps and gradients (book: I23, I24).
 
 There is no noise in a record of the gradients that it was given, so that a reading is exact or refuted, and ranges have
 what rounding leaves open, to first order. The order: a step as a sum of the last step, this and the last gradient, and

@@ -43,7 +43,7 @@ def optimal_for(
         gamma: γ ≥ 0, with ``at`` > 0; None if it is not known.
         drift: None is f = 0; a ``drifts.Linear`` that is known; "rotation", any that is one in the metric; or "any"
             linear one, for which loss (with ηk = 1), metric and gamma must be given: else every law that settles is
-            optimal for some drift (book: N8), and nothing is said. Beside the second and the third loss and metric have
+            optimal for some drift, and nothing is said. Beside the second and the third loss and metric have
             to be free. Of linear laws only.
         dt: time of a step, unit T. Of linear laws only.
         at: points at which a law of any shape is judged, shape (N, D), none of them a rest.
@@ -61,10 +61,10 @@ def optimal_for(
         >>> found.exists, bool(found.residual < 1e-12)
         (True, True)
         >>> print(ln.optimal_for([[1.0, 2.0], [-2.0, 1.0]]).why)
-        eigenvalues 1 ± 2i are complex: for no constant metric, discount and loss (N1)
+        eigenvalues 1 ± 2i are complex: for no constant metric, discount and loss
 
     References:
-        book: N1–N9 (linear laws), N10–N12 (steps), N17–N20 (any law); the corrections to N5, N19 and N20.
+        book: *What did the learner assume?*; N3 (linear laws), N17, N19 and N20 (any law).
     """
     discount = None if gamma is None else _checks.finite("gamma", gamma, low=0.0, open_low=at is not None)
     if isinstance(metric, str):

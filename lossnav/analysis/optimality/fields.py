@@ -56,26 +56,26 @@ def judge(seen: Seen, loss: Loss | None, metric: Array | str, gamma: float | Non
         raise ValueError("loss is flat at each of the points at, and does not say what the law is for: give others")
     points = _Points(bases, seen.velocities, seen.jacobians, gradients)
     if loss is None:
-        ref, claim = ("N17" if isinstance(metric, np.ndarray) else "N18"), "Jacobians that are self-adjoint in a metric"
+        ref, claim = " (N17)" if isinstance(metric, np.ndarray) else "", "Jacobians that are self-adjoint in a metric"
         discount, gammas = (points.rate, (0.0, math.inf)) if gamma is None else (gamma, (gamma, gamma))
     else:
-        ref, claim = "N19", "G (∂u u − gamma u) = a ∇L"
+        ref, claim = " (N19)", "G (∂u u − γu) = ηk ∇L"
         discount, gammas = (gamma, (gamma, gamma)) if gamma is not None else points.discounts()
     misfit, weights = points.weights(discount)
     if weights is None:
         how = f"is missed by {misfit:.2g}" if misfit > _EXACT else "holds, but for no positive metric and loss"
         if gamma is None and discount > _GRID[-2] * points.rate:
             how = "is approached only as gamma grows without bound"
-        return OptimalFor(False, f"{claim} {how} ({ref})")
+        return OptimalFor(False, f"{claim} {how}{ref}")
     scale = 1.0 if loss is None else float(weights[-1]) * points.gain
     metric_estimate, eta = np.tensordot(weights[: len(bases)], bases, 1) / scale, 1.0
     if isinstance(metric, np.ndarray):
         metric_estimate, eta = metric, 1.0 if loss is None else scale / float(weights[0])
     objective = Objective(eta=eta, gamma=discount, metric=metric_estimate)
     if _paths(seen, 1e-5) is None:
-        return OptimalFor(False, f"{claim}, but the law does not settle from all of them, {_SEEN} ({ref})")
+        return OptimalFor(False, f"{claim}, but the law does not settle from all of them, {_SEEN}{ref}")
     free = (("gamma", 1),) if gammas[0] < gammas[1] else ()
-    return OptimalFor(True, f"{claim} at {len(at)} points ({ref})", objective, None, gammas, free, residual=misfit)
+    return OptimalFor(True, f"{claim} at {len(at)} points{ref}", objective, None, gammas, free, residual=misfit)
 
 
 def _eigenbases(jacobians: Array, at: Array) -> Array | str:
@@ -90,11 +90,11 @@ def _eigenbases(jacobians: Array, at: Array) -> Array | str:
             where = (
                 f"at {place.round(4).tolist()} the Jacobian has eigenvalues {worst.real:.4g} ± {abs(worst.imag):.4g}i"
             )
-            return f"{where}: for no constant metric, discount and loss (N18)"
+            return f"{where}: for no constant metric, discount and loss"
     shares = np.modf(math.sqrt(2) * np.arange(1, len(jacobians) + 1))[0] + 0.5  # no symmetry of the points cancels them
     _, vectors = basis(np.tensordot(shares / np.linalg.norm(jacobians, axis=(1, 2)), jacobians, 1))
     if vectors is None:
-        return "a sum of Jacobians has no basis of real eigenvectors: for no constant metric, discount and loss (N18)"
+        return "a sum of Jacobians has no basis of real eigenvectors: for no constant metric, discount and loss"
     rows = np.linalg.inv(vectors)
     return np.asarray(rows[:, :, None] * rows[:, None, :])
 

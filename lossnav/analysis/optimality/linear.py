@@ -1,4 +1,4 @@
-r"""Which assumptions make a linear law optimal: all of them, or none and why (book: N1–N12).
+r"""Which assumptions make a linear law optimal: all of them, or none and why.
 
 A law :math:`\dot x=-Kx` about a minimum is optimal for a constant metric G, a quadratic loss of curvature H, a discount
 γ and a linear drift f = Ax if :math:`P=G(A+K)/\eta` is symmetric and positive definite and
@@ -38,7 +38,7 @@ def judge(
         values, vectors = basis(law)
         refused = _overshoots(1 - values)
         if refused or vectors is None:
-            return OptimalFor(False, refused or "a step has no basis of eigenvectors (N10)")
+            return OptimalFor(False, refused or "a step has no basis of eigenvectors")
         law = vectors * (-np.log1p(-values) / step) @ np.linalg.inv(vectors)
     if drift is None:
         return _still(law, hessian, metric, gamma)
@@ -49,9 +49,7 @@ def judge(
     if drift == "any":
         return _any(law, hessian, metric, gamma)
     if hessian is not None or not isinstance(metric, str):
-        raise ValueError(
-            "drift is given, and so loss and metric have to be free: theorems N6 and N9 judge no other case"
-        )
+        raise ValueError("drift is given, and so loss and metric have to be free: no theorem judges another case")
     if isinstance(drift, str):
         return _turned(law, gamma)
     return _drifting(law, drift.matrix(len(law)), gamma, drift)
@@ -70,24 +68,24 @@ def _still(law: Array, hessian: Array | None, metric: Array | str, gamma: float 
         lowest = float(np.linalg.eigvalsh((inner + inner.T) / 2)[0])
         if not _symmetric(inner) or lowest <= 0:
             reason = f"GK is not symmetric, by {_skew(inner):.2g}" if lowest > 0 else "GK is not positive definite"
-            return OptimalFor(False, f"{reason} (N4)", nearest=np.linalg.solve(metric, _definite(inner)))
+            return OptimalFor(False, reason, nearest=np.linalg.solve(metric, _definite(inner)))
         g, dims = metric, 0
     else:
         values, vectors = basis(law)
         if np.iscomplexobj(values):
             worst = values[np.argmax(np.abs(values.imag))]
             why = f"eigenvalues {worst.real:.4g} ± {abs(worst.imag):.4g}i are complex"
-            return OptimalFor(False, f"{why}: for no constant metric, discount and loss (N1)", nearest=_real_part(law))
+            return OptimalFor(False, f"{why}: for no constant metric, discount and loss", nearest=_real_part(law))
         if vectors is None:
-            return OptimalFor(False, "no basis of eigenvectors: for no constant metric, discount and loss (N1)")
+            return OptimalFor(False, "no basis of eigenvectors: for no constant metric, discount and loss")
         if values[0] <= 0:
-            why = f"the eigenvalue {values[0]:.4g} is not positive: for no loss with a strict minimum (N1)"
+            why = f"the eigenvalue {values[0]:.4g} is not positive: for no loss with a strict minimum"
             return OptimalFor(False, why, nearest=_real_part(law))
         # Of the metrics that make the eigenvectors orthogonal the one in which they have length one.
         inverse = np.linalg.inv(vectors)
         g = inverse.T @ inverse
         dims = int(_together(values).sum())
-    why = "real positive eigenvalues: for every gamma >= 0 (N1, N2)" if count else "real positive eigenvalues (N1, N2)"
+    why = "real positive eigenvalues: for every gamma >= 0" if count else "real positive eigenvalues"
     return _witness(law, g, None, discount, None, _range(gamma, 0.0), why, (("metric", dims), ("gamma", count)))
 
 
@@ -113,7 +111,7 @@ def _given_loss(law: Array, hessian: Array, metric: Array | str, gamma: float | 
                 False, f"gamma = {gamma:g}, but a law that leaves a saddle needs more than {least:.4g} (N3)"
             )
         discount = gamma if gamma is not None else 2 * least
-        why = "K = SH with S > 0: for every gamma one metric, 1/G = SHS + gamma S (N3)"
+        why = "K = SH with S > 0: for every gamma one metric, ηk/G = SHS + γS (N3)"
         g = np.linalg.inv(curved + discount * pre)
         return _witness(law, g, hessian, discount, None, _range(gamma, least), why, (("gamma", int(gamma is None)),))
     # SHS + γS = aG⁻¹ is linear in γ and a; a single curvature leaves γ open
@@ -131,12 +129,12 @@ def _given_loss(law: Array, hessian: Array, metric: Array | str, gamma: float | 
     discount, gain = (discount, found[0]) if len(found) == 1 else found
     missed = float(np.linalg.norm(goal - columns @ solved) / np.linalg.norm(curved))
     if missed > _EXACT or discount < -_EXACT * rate or gain <= 0 or (least > 0 and discount <= least):
-        reason = f"misses by {missed:.2g}" if missed > _EXACT else f"asks for gamma = {discount:.4g}, a = {gain:.4g}"
+        reason = f"misses by {missed:.2g}" if missed > _EXACT else f"asks for γ = {discount:.4g}, ηk = {gain:.4g}"
         near = _on_the_line(law, hessian, inverse)
-        return OptimalFor(False, f"r (r + gamma) = a h for the given metric {reason} (N4)", nearest=near)
+        return OptimalFor(False, f"r (r + γ) = ηkh for the given metric {reason}", nearest=near)
     discount, free = max(discount, 0.0), int(single and gamma is None)
     gammas = (least, math.inf) if free else (discount, discount)
-    return _witness(law, np.asarray(metric), hessian, discount, None, gammas, "r (r + gamma) = a h in every mode (N4)",
+    return _witness(law, np.asarray(metric), hessian, discount, None, gammas, "r (r + γ) = ηkh in every mode",
                     (("gamma", free),), gain)  # fmt: skip
 
 
@@ -162,28 +160,28 @@ def _on_the_line(law: Array, hessian: Array, inverse: Array) -> Array | None:
 
 
 def _overshoots(values: Array) -> str:
-    """Say why multipliers are those of no planned step, whose lie in (0, 1) (book: N10, N11)."""
+    """Say why multipliers are those of no planned step, whose lie in (0, 1)."""
     if np.iscomplexobj(values):
-        return "a step turns: multipliers are complex, for no constant metric and loss (N10)"
+        return "a step turns: multipliers are complex, for no constant metric and loss"
     low, high = float(values.min()), float(values.max())
     if low <= 0:
         goes = "overshoots" if low < 0 else "is there at once"
-        return f"a step {goes}, by the multiplier {low:.4g}: for no loss that is charged at the points (N11)"
-    return f"a step does not settle, by the multiplier {high:.4g} (N10)" if high >= 1 else ""
+        return f"a step {goes}, by the multiplier {low:.4g}: for no loss that is charged at the points"
+    return f"a step does not settle, by the multiplier {high:.4g}" if high >= 1 else ""
 
 
 # ---------------------------------------------------------------------------------------------------------- with drift
 
 
 def _drifting(law: Array, matrix: Array, gamma: float | None, drift: drifts.Linear) -> OptimalFor:
-    """Judge θ̇ = −Kx under a known drift Ax: A + K needs real positive eigenvalues (book: N6)."""
+    """Judge θ̇ = −Kx under a known drift Ax: A + K needs real positive eigenvalues."""
     pull = matrix + law
     values, vectors = basis(pull)
     if np.iscomplexobj(values) or np.any(values <= 0):
         return OptimalFor(False, f"A + K has the eigenvalue {values[np.argmin(values.real)]:.4g}: it must be real and "
-                          "positive (N6)", nearest=_real_part(pull) - matrix)  # fmt: skip
+                          "positive", nearest=_real_part(pull) - matrix)  # fmt: skip
     if vectors is None:
-        return OptimalFor(False, "A + K has no basis of eigenvectors (N6)")
+        return OptimalFor(False, "A + K has no basis of eigenvectors")
     # In these metrics eigenvectors are orthogonal but where they share an eigenvalue: each space of its own has a
     # Cholesky factor.
     inverse = np.linalg.inv(vectors)
@@ -204,14 +202,14 @@ def _drifting(law: Array, matrix: Array, gamma: float | None, drift: drifts.Line
     found = least(_lowest(least, np.zeros(len(rows))))
     low = max(found, 0.0)
     if gamma is not None and gamma <= found:
-        return OptimalFor(False, f"gamma = {gamma:g}, but no metric was found for less than {low:.4g} (N6, by search)")
+        return OptimalFor(False, f"gamma = {gamma:g}, but no metric was found for less than {low:.4g} (by search)")
     discount = gamma if gamma is not None else low + (float(np.linalg.norm(pull)) if low else 0.0)
     # The least may be a limit, of ever worse conditioned metrics: a search that asks for no more than is needed stops.
     enough = (discount + max(found, discount - float(np.linalg.norm(pull)))) / 2
     weights = _lowest(lambda x: max(least(x), enough), np.zeros(len(rows)))
     metric = member(weights) / np.exp(weights[own].mean())
     free = (("metric", len(rows)), ("gamma", int(gamma is None)))
-    why = "A + K has real positive eigenvalues (N6)"
+    why = "A + K has real positive eigenvalues"
     return _witness(law, metric, None, discount, drift, _range(gamma, low), why, free)
 
 
@@ -227,24 +225,24 @@ def _lowest(function: Callable[[Array], float], x: Array) -> Array:
 
 
 def _turned(law: Array, gamma: float | None) -> OptimalFor:
-    """Judge a law under any drift that is a rotation in the metric: it has to settle (book: N9)."""
+    """Judge a law under any drift that is a rotation in the metric: it has to settle."""
     values, left = np.linalg.eig(-law.T)
     if values.real.max() >= 0:
-        return OptimalFor(False, f"the law does not settle: growth rate {values.real.max():.4g} (N9)")
+        return OptimalFor(False, f"the law does not settle: growth rate {values.real.max():.4g}")
     if np.linalg.cond(left) > 1e7:
         raise ValueError("law has no basis of eigenvectors, for which no witness is made")
     metric = np.real(left @ left.conj().T)
     turn = np.linalg.solve(metric, law.T @ metric - metric @ law) / 2
     free = (("metric", len(law)), ("gamma", int(gamma is None)))
-    why = "every law that settles (N9)"
+    why = "every law that settles"
     return _witness(law, metric, None, gamma or 0.0, drifts.Linear(turn), _range(gamma, 0.0), why, free)
 
 
 def _any(law: Array, hessian: Array | None, metric: Array | str, gamma: float | None) -> OptimalFor:
-    """Judge a law under any linear drift at given loss, metric and γ: no drift excuses sluggishness (book: N7)."""
+    """Judge a law under any linear drift at given loss, metric and γ: no drift excuses sluggishness."""
     if hessian is None or isinstance(metric, str) or gamma is None:
         raise ValueError("drift = 'any' needs loss, metric and gamma: else every law that settles is optimal for some "
-                         "drift (N8), so that nothing is said; name one")  # fmt: skip
+                         "drift, so that nothing is said; name one")  # fmt: skip
     # In units of the way's own time, and where the metric is one: the solver knows no other scale than 1.
     root = np.linalg.cholesky(metric).T
     inner, curved = root @ (-law - gamma / 2 * np.eye(len(law))) @ np.linalg.inv(root), _over(root, hessian)
@@ -252,7 +250,7 @@ def _any(law: Array, hessian: Array | None, metric: Array | str, gamma: float | 
     inner, curved = inner / rate, curved / rate / rate
     growth = float(np.linalg.eigvals(inner).real.max())
     if growth >= 0:
-        return OptimalFor(False, f"it grows faster than the discount forgives, by {rate * growth:.4g} (N7)")
+        return OptimalFor(False, f"it grows faster than the discount forgives, by {rate * growth:.4g}")
 
     # What the loss gains by a disturbance of the velocity, at a frequency; its peak has to be at most one.
     def gain(omega: float) -> float:
@@ -270,11 +268,11 @@ def _any(law: Array, hessian: Array | None, metric: Array | str, gamma: float | 
     worst, omega = max((-float(peak.fun), float(peak.x)), (gain(0.0), 0.0))
     if abs(worst - 1) <= _EXACT:
         raise ValueError(
-            f"law has the gain 1 at ω = {rate * omega:.3g} to rounding, beyond which no drift excuses it (N7), and no "
+            f"law has the gain 1 at ω = {rate * omega:.3g} to rounding, beyond which no drift excuses it, and no "
             "witness is made there: give the drift, or take a law that is a little faster"
         )
     if worst > 1:
-        return OptimalFor(False, f"gain {worst:.4g} > 1 at ω = {rate * omega:.3g}: too sluggish for any drift (N7)")
+        return OptimalFor(False, f"gain {worst:.4g} > 1 at ω = {rate * omega:.3g}: too sluggish for any drift")
     # The witness: of the Riccati equation that the gain bounds, the solution from the stable subspace.
     hamilton = np.block([[inner, np.eye(len(law))], [-curved, -inner.T]])
     _, stable, _ = scipy.linalg.schur(hamilton, output="real", sort="lhp")
@@ -282,7 +280,7 @@ def _any(law: Array, hessian: Array | None, metric: Array | str, gamma: float | 
     p = stable[size:, :size] @ np.linalg.inv(stable[:size, :size])
     matrix = rate * np.linalg.solve(root, (p + p.T) / 2 @ root) - law
     return _witness(law, metric, hessian, gamma, drifts.Linear(matrix), (gamma, gamma),
-                    f"gain {worst:.4g} <= 1 (N7)", ())  # fmt: skip
+                    f"gain {worst:.4g} <= 1", ())  # fmt: skip
 
 
 # --------------------------------------------------------------------------------------------------------------- small

@@ -40,7 +40,7 @@ const buildRace = (root, state) => {
   const dials = {
     gamma: traitDial(
       state, "gamma",
-      { symbol: "Sight", name: "how far ahead the planner looks", marks: [most, 0, least], text: (v) => `a time of ${compact(1 / v)}`, label: (v) => SIGHTS[v] ?? "" },
+      { symbol: "Sight", name: "how far ahead the planner looks", marks: [most, 0, least], text: (v) => compact(1 / v), label: (v) => SIGHTS[v] ?? "" },
       { toPosition: (v) => Math.log(most / v) / decades, toValue: (u) => most * Math.exp(-decades * u) },
     ),
     tilt: declaredDial(state, SHARED.traits, "tilt", { text: tiltWords, label: (v) => TILTS[v] ?? "" }),

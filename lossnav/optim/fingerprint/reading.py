@@ -168,7 +168,7 @@ def fingerprint(make_optimizer: Callable[[Any], torch.optim.Optimizer], *, timed
         heavy ball, β₁ = 0.9
 
     References:
-        book: I22 (reading a rule from its steps).
+        book: *What did the learner assume?*
     """
     _checks.function("make_optimizer", make_optimizer)
     _checks.flag("timed", timed)

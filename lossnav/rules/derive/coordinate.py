@@ -126,9 +126,9 @@ def limits(objective: Objective, case: Case, dt: float | None) -> dict[str, tupl
     root = np.sqrt(np.maximum(control_gain * case.curvature / case.metric, 0.0))
     reach = array_gains.fast + case.fading
     denominators = {
-        "gradient descent": ("(gamma/2 + j)² ≫ eta·k·h/G", gamma + case.decay + case.fading),
-        "ballistic": ("eta·k·h/G ≫ (gamma/2)², j², fading²", root),
-        "Adam": ("eta·k·h/G ≫ (gamma/2)², j²; eps is the fading", root + case.fading),
+        "gradient descent": ("(γ/2 + j)² ≫ ηkh/G", gamma + case.decay + case.fading),
+        "ballistic": ("ηkh/G ≫ (γ/2)², j², α²", root),
+        "Adam": ("ηkh/G ≫ (γ/2)², j²; ε is α", root + case.fading),
     }
     result: dict[str, tuple[str, Array, Array]] = {}
     for name, (words, denominator) in denominators.items():

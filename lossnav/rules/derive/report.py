@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lossnav.rules.derive.source import decay_of
+
 if TYPE_CHECKING:
     from lossnav.rules.derive.rule import LearningRule
 
@@ -48,7 +50,9 @@ def _steps(rule: LearningRule) -> list[str]:
 
 def _assumed(rule: LearningRule) -> list[tuple[str, str]]:
     objective, belief, curvature = rule.objective, rule.belief, rule.curvature
-    drift = "none" if objective.drift is None else f"{type(objective.drift).__name__}"
+    drift = "none" if objective.drift is None else type(objective.drift).__name__
+    if decay := decay_of(rule):
+        drift = f"f = −jθ, j = {decay:.6g}"
     metric = "G = 1" if objective.metric is None else "constant"
     if rule.metric is not None:
         metric = rule.metric.words()
