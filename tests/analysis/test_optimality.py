@@ -164,7 +164,7 @@ def test_n7_no_drift_excuses_sluggishness_and_n8_a_free_one_says_nothing():
     hessian = spd(rng, 3)  # without a discount what is optimal with no drift stands on the bound
     with pytest.raises(ValueError, match=r"gain 1 at ω = .* to rounding"):
         ln.optimal_for(scipy.linalg.sqrtm(hessian).real, loss=bowl(hessian), metric=np.eye(3), gamma=0.0, drift="any")
-    with pytest.raises(ValueError, match=r"drift = 'any' needs loss, metric and gamma.*\(N8\)"):
+    with pytest.raises(ValueError, match=r"drift = 'any' needs loss, metric and gamma: else every law that settles"):
         ln.optimal_for(np.eye(2), drift="any")
 
 
@@ -205,11 +205,11 @@ def test_n10_n11_n12_steps():
     descent = ln.optimal_for(0.3 * hessian, dt=0.3, loss=bowl(hessian))
     assert descent.exists, "with a free metric gradient descent is, as long as it does not overshoot"
     same = ln.optimal_for(0.3 * hessian, dt=0.3, loss=bowl(hessian), metric="identity")
-    assert not same.exists and "N4" in same.why, "and for G = I it is not: two curvatures"
+    assert not same.exists and "r (r + γ) = ηkh for the given metric" in same.why, "and for G = I it is not: two curvatures"
     over = ln.optimal_for(0.6 * hessian, dt=0.3)
-    assert not over.exists and "overshoots" in over.why and "N11" in over.why
+    assert not over.exists and "overshoots" in over.why and "for no loss that is charged at the points" in over.why
     whole = ln.optimal_for(np.eye(2), dt=0.1)  # Newton's step overshoots nothing
-    assert not whole.exists and "is there at once, by the multiplier 0" in whole.why and "N11" in whole.why
+    assert not whole.exists and "is there at once, by the multiplier 0" in whole.why
 
 
 def test_refusals():
