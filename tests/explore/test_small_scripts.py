@@ -113,7 +113,7 @@ SAID = [
     (explore.Postponed(moved=0.0), "It ends at 4.00, as planned."),
     (explore.Race((0.1, 0.5), 5.0, 0.0, dug=(0.0, 0.9)), "the planner goes to a shallow well."),
     (explore.Race(tilt=-0.01, gamma=0.05), "Look ahead:"),
-    (explore.Race(tilt=1.2, gamma=10.0), "Look hardly ahead:"),
+    (explore.Race(tilt=1.2, gamma=10.0), "Look near:"),
     (explore.RateDrop(n=1), "After 1 step it turns"),
     (explore.RegretRace(start=[0.0, 0.0]), "At the minimum nobody has anything to regret."),
     (explore.ScaleCone(eta=0.01, beta=0.9, decay=0.001, noise=0.5, start=1.0), "is 1.05 times the law's."),

@@ -107,7 +107,7 @@ class Race(explore.Race):
         if len(self.deepest()) > 1:
             return "The deepest wells are equally deep: in them nobody has a reason to cross."
         deep = self.deep_ends()
-        sight = "ahead" if self.gamma < 0.5 else "less far ahead" if self.gamma < 2 else "hardly ahead"
+        sight = "ahead" if self.gamma < 0.5 else "less far" if self.gamma < 2 else "near"
         return f"Look {sight}: {deep['planner']} of 26 reach the deep well. Gradient descent: {deep['descent']}."
 
     def said(self) -> list[str]:
