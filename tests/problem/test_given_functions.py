@@ -78,6 +78,27 @@ def test_a_function_that_takes_both_is_one_of_arrays():
     assert list(loss.batches) == ["value"]
 
 
+@pytest.mark.filterwarnings("ignore:To copy construct")
+@pytest.mark.parametrize("cut", [torch.tensor, torch.detach, lambda x: torch.from_numpy(np.asarray(x.detach()))])
+def test_a_gradient_that_torch_has_lost_is_differenced(cut):
+    loss = ln.losses.Function(lambda x: (cut(x if torch.is_tensor(x) else torch.from_numpy(x)) ** 4).sum(), dim=2)
+    np.testing.assert_allclose(loss.gradient([1.0, 2.0]), [4.0, 32.0], rtol=1e-9)
+    np.testing.assert_allclose(loss.hessian([[1.0, 2.0]]), [np.diag([12.0, 48.0])], atol=1e-5)
+
+
+@pytest.mark.filterwarnings("error")
+def test_that_numpy_does_not_go_through_tensors_is_not_warned_of():
+    weights = torch.eye(2, dtype=torch.float64)
+    loss = ln.losses.Function(lambda x: ((weights @ x) ** 2).sum(), dim=2)
+    np.testing.assert_array_equal(loss.gradient([1.0, 2.0]), [2.0, 4.0])
+
+
+def test_weights_of_another_precision_are_named():
+    with pytest.raises(TypeError) as refusal:
+        ln.losses.Function(lambda x: ((torch.eye(2) @ x) ** 2).sum(), dim=2).value([1.0, 2.0])
+    assert "must be of float64: .double()" in refusal.value.__notes__[1]
+
+
 def test_an_error_says_what_was_tried():
     with pytest.raises(TypeError, match="Tensor") as refusal:
         ln.losses.Function(lambda x: torch.dot(x, torch.ones(2)), dim=2).value([1.0, 2.0])

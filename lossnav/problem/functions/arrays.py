@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lossnav.problem.functions import budget
+
+if TYPE_CHECKING:
+    from lossnav.problem.functions.tensors import Derivative
 
 
 class OfArrays:
@@ -17,7 +21,8 @@ class OfArrays:
 
     Attributes:
         shape: of what it returns for one θ.
-        tensors: whether it takes tensors; False as long as it has not been called.
+        tensors: whether torch derives it; False as long as it has not been called, and where its result hangs on θ by
+            nothing that torch follows (``torch.tensor(theta)``, ``detach``).
     """
 
     tensors: bool
@@ -34,17 +39,19 @@ class OfArrays:
         if self._tried or "torch" not in sys.modules:
             return self._called(theta)
         try:
-            result = self._called(theta)
+            with warnings.catch_warnings():  # that numpy will not go through tensors in this way: nor need it
+                warnings.filterwarnings("ignore", "__array_wrap__", DeprecationWarning)
+                result = self._called(theta)
         except budget.OutOfBudget:  # of a loss that this function asks
             raise
         except Exception as error:  # whatever a function of tensors makes of an array
             result = self._of_tensors(theta, error)
         if type(result).__module__ == "torch":
-            result = self._of_tensors(theta, TypeError("a tensor was returned, but tensors are not taken"))
+            result = self._of_tensors(theta, TypeError("a function of an array has returned a tensor"))
         self._tried = True
         return result
 
-    def derivative(self, order: int) -> Callable[[Any], Any]:
+    def derivative(self, order: int) -> Derivative:
         """Return a derivative of a function of tensors, as a function of arrays."""
         from lossnav.problem.functions.tensors import Derivative
 
@@ -57,6 +64,8 @@ class OfArrays:
             result = called(theta)
         except Exception as other:
             error.add_note(f"A tensor of float64 was tried, too: {type(other).__name__}: {other}")
+            if "dtype" in str(other):
+                error.add_note("What the function has of its own, weights or data, must be of float64: .double()")
             raise error from None
-        self.tensors, self._called = True, called
+        self.tensors, self._called = called.derived(theta), called
         return result

@@ -44,6 +44,13 @@ class Derivative:
                 result = torch.stack([_gradient(entry, points, twice=False) for entry in result.unbind(-1)], dim=-2)
         return result.detach().numpy()
 
+    def derived(self, theta: Array) -> bool:
+        """Return whether torch knows how the function's result at one θ, shape (D,), hangs on θ."""
+        import torch
+
+        with torch.enable_grad():
+            return bool(self.function(torch.tensor(theta, requires_grad=True).clone()).requires_grad)
+
     def _shaped(self, theta: Any) -> Any:
         return self.function(theta).reshape(self.shape)
 
