@@ -30,7 +30,8 @@ Found = tuple[str, str, LearningRule | None]
 
 _HALF = (torch.bfloat16, torch.float16)
 _CACHED = 65_536  # numbers of a tensor; a step holds about five tensors, a megabyte or two
-_FOREIGN = ("capturable", "differentiable")  # flags of torch's optimizers that ours do not have
+# Options of torch's optimizers that not all of ours have: in a group of AdamW's they are not to be dropped unseen.
+_FOREIGN = ("amsgrad", "betas", "capturable", "differentiable", "momentum", "nesterov", "weight_decay")
 
 
 class Rule(torch.optim.Optimizer, abc.ABC):
@@ -154,9 +155,12 @@ class Rule(torch.optim.Optimizer, abc.ABC):
             flag(name, group[name])
         for name in ("foreach", "fused"):
             instance(name, group[name], bool | None, "True, False or None")
+        own = {*self._absent, *self.defaults} - {"differentiable"}  # torch's own addition to the defaults
         for name in _FOREIGN:
-            if group.get(name):
-                raise ValueError(f"{name} = {shown(group[name])}, but it must be False: {type(self).__name__} has none")
+            if name not in own and group.get(name):
+                raise ValueError(
+                    f"{name} = {shown(group[name])}, but it must be False or left out: {type(self).__name__} has none"
+                )
         self._renew(group)
         self._check(group)
         group.update({name: _plain(value) for name, value in group.items() if name != "params"})

@@ -162,6 +162,22 @@ def test_arguments_by_place_are_those_of_torch(kind):
     assert names == ["params", "lr", "betas", "eps", "weight_decay"][: len(names)] and len(names) > 1
 
 
+@pytest.mark.parametrize(
+    ("rule", "name", "value"),
+    [
+        (optim.Uncertain, "weight_decay", 0.1),
+        (optim.Navigator, "betas", (0.9, 0.99)),
+        (optim.Belief, "momentum", 0.9),
+        (optim.BallisticMatrix, "amsgrad", True),
+        (optim.Ballistic, "nesterov", True),
+    ],
+)
+def test_an_option_of_torch_in_a_group_is_not_dropped_unseen(rule, name, value):
+    with pytest.raises(ValueError, match=rf"{name} = .*, but it must be False or left out: {rule.__name__} has none"):
+        rule([{"params": [torch.nn.Parameter(torch.ones(2))], name: value}])
+    rule([{"params": [torch.nn.Parameter(torch.ones(2))], name: type(value)(), "lr_scale": 0.5}])
+
+
 def test_the_arguments_of_adamw_make_a_belief():
     rule = optim.Belief(network().parameters(), 1e-2, (0.9, 0.95), 1e-6, 0.1)
     group = rule.param_groups[0]
