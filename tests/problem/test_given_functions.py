@@ -58,10 +58,28 @@ def test_derivatives_are_exact_and_batches_are_one_call(name, first):
 
 def test_a_given_derivative_is_used():
     loss = ln.losses.Function(of_tensors, lambda x: 2 * gradient(x), dim=2)
+    with pytest.warns(UserWarning, match=r"gradient is not that of value: at theta = array\(\[1., 2.\]\) along"):
+        loss.gradient([1.0, 2.0])
     np.testing.assert_allclose(loss.gradient([1.0, 2.0]), 2 * gradient(np.array([1.0, 2.0])))
     mixed_loss = ln.losses.Function(of_arrays, lambda x: torch.func.grad(of_tensors)(x), dim=2)  # one of tensors
     np.testing.assert_allclose(mixed_loss.gradient(POINTS), gradient(POINTS), rtol=1e-13)
     np.testing.assert_allclose(mixed_loss.hessian(POINTS), hessian(POINTS), atol=1e-8)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("at", [[1e-9, 0.0], [0.0, 0.0], [3.0, 1e-9], [1e9, 1.0]])
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e3])
+def test_a_gradient_is_taken_for_that_of_its_value_on_any_scale(at, scale):
+    def value(x):
+        return np.sqrt(1 + ((x / scale) ** 2).sum(-1)) + 1e3
+
+    def own(x):
+        return x / scale**2 / np.sqrt(1 + ((x / scale) ** 2).sum(-1, keepdims=True))
+
+    ln.losses.Function(value, own, dim=2).gradient(at)
+    ln.losses.Function(lambda x: np.abs(x).sum(-1), np.sign, dim=2).gradient(at)
+    ln.losses.Function(lambda x: math.log(1e-12 + x[0]), lambda x: [1 / (1e-12 + x[0]), 0.0], dim=2).gradient(at)
+    ln.losses.Function(lambda x: np.sqrt(x).sum(-1), lambda x: 0.5 / np.sqrt(np.maximum(x, 1e-300)), dim=2).gradient(at)
 
 
 def test_a_branch_on_a_tensor_is_called_point_by_point():

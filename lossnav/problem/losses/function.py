@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
@@ -11,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from lossnav import _checks
 from lossnav._checks import Array
-from lossnav.problem.functions import differences
+from lossnav.problem.functions import budget, differences
 from lossnav.problem.functions.arrays import OfArrays
 from lossnav.problem.functions.batched import Batched
 from lossnav.problem.losses.base import Loss, scalar
@@ -35,7 +36,8 @@ class Function(Loss):
 
     Differenced gradients are good to about 1e-12, derived Hessians to about 1e-11 with a given gradient and 1e-8
     without, relative to the size of L and its next derivatives over a step relative to max(1, |θ|): where L bends over
-    much less, give them (``solve`` chooses units first). Newton's method needs no more of a Hessian.
+    much less, give them (``solve`` chooses units first). Newton's method needs no more of a Hessian. A gradient that is
+    given is compared with differences once, along one direction, and a warning says so if it is another function's.
 
     **Batches.** A solver needs thousands of points. Each function is tried once on several points together and
     compared with its own values one by one; if they agree it is called with all points from then on. Three ways of
@@ -86,6 +88,7 @@ class Function(Loss):
         dim: int | None = None,
         symbols: Sequence[Any] | None = None,
     ):
+        self._compared = gradient is None
         if is_expression(value):
             from lossnav.problem.functions.written import formula
 
@@ -127,6 +130,7 @@ class Function(Loss):
         theta = self._points(theta)
         self._complete(theta)
         if self._gradient:
+            self._compare(theta.reshape(-1, self.dim))
             return self._gradient(theta)
         return differences.in_parts(lambda x: differences.first(self._value, x), theta, 4 * self.dim)
 
@@ -152,6 +156,36 @@ class Function(Loss):
         if self._takes.tensors:
             self._gradient = self._gradient or Batched("gradient", self._takes.derivative(1), (self.dim,))
             self._hessian = self._hessian or Batched("hessian", self._takes.derivative(2), (self.dim, self.dim))
+
+    def _compare(self, points: Array) -> None:
+        """Warn unless the given gradient is that of the value, along one direction at the first of the points.
+
+        It is, if at one of several steps it lies between what differences to both sides say: no single step is good
+        for every scale on which a loss may bend, and at a kink every slope between them is one.
+        """
+        if self._compared or not len(points) or self._gradient is None:
+            return
+        self._compared = True
+        theta, direction = points[0], np.cos(np.arange(1, self.dim + 1))
+        given = float(self._gradient(theta) @ direction)
+        for step in max(1.0, float(np.max(np.abs(theta)))) * np.array([1e-5, 1e-3, 1e-7]):
+            try:
+                with np.errstate(all="ignore"):
+                    values = self._value(theta + step * np.array([-1.0, 0.0, 1.0])[:, None] * direction)
+            except budget.OutOfBudget:
+                raise
+            except Exception:  # beyond where the loss means something: nothing is said
+                return
+            slopes = np.diff(values) / step
+            slack = 1e-2 * max(np.max(np.abs(slopes)), abs(given)) + np.spacing(8 * np.max(np.abs(values))) / step
+            if not (given < np.min(slopes) - slack or given > np.max(slopes) + slack):  # nor where values are NaN
+                return
+        warnings.warn(
+            f"gradient is not that of value: at theta = {_checks.shown(theta)} along {_checks.shown(direction)} it is "
+            f"{given:.6g}, and differences of value say otherwise",
+            UserWarning,
+            stacklevel=3,
+        )
 
     def expression(self, symbols: Any) -> Any:
         try:
