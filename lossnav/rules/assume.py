@@ -151,6 +151,10 @@ class Averaged(Curvature):
     floor: Any
     corrected: Any
 
+    def __init_subclass__(cls) -> None:
+        if "term" in vars(cls) and "h" not in vars(cls):  # another term is another formula
+            cls.h = Curvature.h  # type: ignore[assignment,method-assign]
+
     def __post_init__(self) -> None:
         _checks.check(
             self, beta=_checks.weight, scale=_checks.positive, floor=_checks.nonnegative, corrected=_checks.flag
@@ -167,6 +171,8 @@ class Averaged(Curvature):
 
     def words(self) -> str:
         """Return what is believed of the curvature."""
+        if self.h == Curvature.h:
+            return type(self).__name__
         variance = f"(V + {self.floor:g})" if self.floor else "V"
         return f"{type(self).__name__}, h = {self.scale:g}·{variance}; a plug-in"
 
@@ -299,6 +305,7 @@ class Hutchinson(Averaged):
     corrected: bool = True
 
     told = True
+    h = Averaged.h
     needs = "z ⊙ Hz comes from the loss and not from gradients (ln.optim.Navigator takes it)"
 
     def believed(self, look: Look) -> Any:

@@ -157,6 +157,20 @@ class Curvature(Assumption):
 
     An optimizer can be generated where these are written with +, −, ·, /, powers, ``abs``, ``ln.assume.root`` and the
     methods of ``Look``.
+
+    Example:
+        >>> import lossnav as ln
+        >>> class Magnitude(ln.assume.Curvature):
+        ...     memory = ("v",)
+        ...     def believed(self, look):
+        ...         return look.average("v", abs(look.gradient), 0.9)
+        ...     def term(self, believed):
+        ...         return believed**2
+        ...     def words(self):
+        ...         return "the square of the mean size of gradients"
+        >>> rule = ln.derive(ln.Objective(), curvature=Magnitude(), dt=0.1)
+        >>> rule([2.0, -0.5], rule.init([1.0, 1.0]), [1.0, 1.0])[0].round(9)
+        array([-0.1,  0.1])
     """
 
     h: ClassVar[str] = "known"

@@ -120,6 +120,18 @@ def test_in_the_report():
     assert "torch._foreach" in page and "h" in rule().latex[1]
 
 
+def test_another_term_of_a_listed_belief_is_another_formula():
+    class Cubed(ln.assume.SecondMoment):
+        def term(self, believed):
+            return believed**3
+
+    cubed, square = (ln.derive(ln.Objective(), curvature=kind(0.9), dt=0.1) for kind in (Cubed, ln.assume.SecondMoment))
+    signs = ln.derive(ln.Objective(), curvature=ln.assume.Hutchinson(0.9, floor=0.1), dt=0.1)
+    assert "h" in cubed.latex[1] and "V" not in cubed.latex[1] and "h = 1·V" not in cubed._repr_markdown_()
+    assert "V" in square.latex[1] and "h = 1·V" in square._repr_markdown_()
+    assert "V" in signs.latex[1] and "h = 1·(V + 0.1)" in signs._repr_markdown_()
+
+
 def own(memory=("s",), average="s", term=lambda s: s, price=lambda p: p):
     """Return a rule with assumptions made of these."""
 

@@ -26,8 +26,8 @@ def derive(
             clipping, the polar factor, soft thresholds; an acceleration a rule with a velocity. The report says which
             hypotheses about the loss make them optimal.
         belief: ``assume.Filter``; None is an exact gradient, which goes on as it is.
-        curvature: ``assume.Known``, ``SecondMoment``, ``Innovation`` or ``Hutchinson``, or a class of your own; of
-            matrices ``Eigenbasis``, ``Kronecker`` or ``Polar``; None is none at all.
+        curvature: ``assume.Known``, ``SecondMoment``, ``Innovation`` or ``Hutchinson``, or your own
+            ``assume.Curvature``; of matrices ``Eigenbasis``, ``Kronecker`` or ``Polar``; None is none at all.
         dt: Δt > 0, the time of a step; None for a rule in continuous time, which has formulas and no step.
         exact: whether a step is the exact flow over Δt, beliefs running on as forecast; False is Δt times the velocity.
         metric: ``assume.RootMeanSquare``, in place of the objective's; of matrices the same three.
