@@ -98,7 +98,8 @@ class Objective:
         if callable(self.drift) and not isinstance(self.drift, type | Drift):
             set_(self, "drift", drifts.Function(self.drift))
         if self.drift is not None:
-            _checks.instance("drift", self.drift, Drift, "None, a drift from lossnav.drifts or a function")
+            allowed = "None, a drift from lossnav.drifts (Linear of a matrix) or a function"
+            _checks.instance("drift", self.drift, Drift, allowed)
 
     def _take_price(self, price: Price) -> None:
         """Take a price that is |v|²/2η as its η; refuse what does not go together with any other."""

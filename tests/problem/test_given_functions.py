@@ -113,8 +113,34 @@ def test_that_numpy_does_not_go_through_tensors_is_not_warned_of():
 
 def test_weights_of_another_precision_are_named():
     with pytest.raises(TypeError) as refusal:
-        ln.losses.Function(lambda x: ((torch.eye(2) @ x) ** 2).sum(), dim=2).value([1.0, 2.0])
+        ln.losses.Function(lambda x: torch.mv(torch.eye(2), x).sum(), dim=2).value([1.0, 2.0])
     assert "must be of float64: .double()" in refusal.value.__notes__[1]
+
+
+def test_metrics_and_drifts_may_be_functions_of_tensors():
+    scales = torch.tensor([[2.0, 1.0], [1.0, 3.0]], dtype=torch.float64)
+    ways = {
+        "tensors": (lambda x: torch.diag(1 + x.pow(2)) + scales, lambda x: torch.stack([-x[1], x[0]])),
+        "arrays": (lambda x: np.diag(1 + x**2) + scales.numpy(), lambda x: np.array([-x[1], x[0]])),
+    }
+    points = np.random.default_rng(0).normal(size=(5, 2))
+    metrics = {name: ln.metrics.Function(metric, dim=2) for name, (metric, _) in ways.items()}
+    drifts = {name: ln.drifts.Function(drift) for name, (_, drift) in ways.items()}
+    for ask in ("matrix", "derivative"):
+        one, other = (getattr(metrics[name], ask)(points) for name in ways)
+        np.testing.assert_allclose(one, other, atol=1e-10)
+    np.testing.assert_allclose(drifts["tensors"](points), drifts["arrays"](points), rtol=1e-14)
+    np.testing.assert_allclose(drifts["tensors"].jacobian(points), drifts["arrays"].jacobian(points), atol=1e-10)
+    sliced = ln.drifts.Function(lambda x: torch.tensor(np.sin(np.asarray(x)[::-1].copy())))
+    np.testing.assert_allclose(sliced([1.0, 2.0]), np.sin([2.0, 1.0]))
+
+
+@pytest.mark.filterwarnings("ignore:__array_wrap__")
+def test_what_numpy_and_torch_make_together_is_taken_in_float64_alone():
+    turn = torch.tensor([[0.0, -1.0], [1.0, 0.0]])  # of float32, which takes no tensor of float64
+    np.testing.assert_array_equal(ln.drifts.Function(lambda x: turn @ x)([1.0, 2.0]), [-2.0, 1.0])
+    with pytest.raises(TypeError, match="a function of an array has returned a tensor"):
+        ln.losses.Function(lambda x: turn.mv(torch.as_tensor(x.astype(np.float32))).sum(), dim=2).value([1.0, 2.0])
 
 
 def test_an_error_says_what_was_tried():

@@ -47,7 +47,11 @@ class OfArrays:
         except Exception as error:  # whatever a function of tensors makes of an array
             result = self._of_tensors(theta, error)
         if type(result).__module__ == "torch":
-            result = self._of_tensors(theta, TypeError("a function of an array has returned a tensor"))
+            try:
+                result = self._of_tensors(theta, TypeError("a function of an array has returned a tensor"))
+            except TypeError:
+                if str(result.dtype) != "torch.float64":
+                    raise  # of float64 it is as good as an array
         self._tried = True
         return result
 

@@ -90,7 +90,10 @@ class Batched:
     def _shaped(self, result: Array) -> Array:
         if result.shape != self._shape:
             if result.size != int(np.prod(self._shape)):
-                raise ValueError(f"{self.name}(theta) has shape {result.shape}, but it must have shape {self._shape}")
+                raise ValueError(
+                    f"{self.name}(theta) has shape {result.shape}, but it must have shape {self._shape}: "
+                    f"it is given to {self.owner}"
+                )
             result = result.reshape(self._shape)
         return result
 

@@ -48,8 +48,11 @@ class Derivative:
         """Return whether torch knows how the function's result at one θ, shape (D,), hangs on θ."""
         import torch
 
-        with torch.enable_grad():
-            return bool(self.function(torch.tensor(theta, requires_grad=True).clone()).requires_grad)
+        try:
+            with torch.enable_grad():
+                return bool(self.function(torch.tensor(theta, requires_grad=True).clone()).requires_grad)
+        except Exception:  # numpy, inside, takes no tensor that is derived
+            return False
 
     def _shaped(self, theta: Any) -> Any:
         return self.function(theta).reshape(self.shape)

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from lossnav import _checks
 from lossnav._checks import Array
 from lossnav.problem.functions import differences
+from lossnav.problem.functions.arrays import OfArrays
 from lossnav.problem.functions.nested import Nested
 from lossnav.problem.metrics.base import Metric
 
@@ -17,7 +18,7 @@ _OWNER = "an Objective"
 
 
 class Function(Metric):
-    """A metric given as a function; a missing derivative comes from central differences, as those of a drift.
+    """A metric given as a function, of arrays or of torch's tensors of float64; a missing derivative is differenced.
 
     **Batches.** As with ``losses.Function`` the function is tried once on several points together. Ways of writing
     that pass: for arrays of shape (..., D), and for one θ with ``x[0]``, ``x[1]``, if that also works on an array of
@@ -53,8 +54,9 @@ class Function(Metric):
             _checks.function("derivative", derivative)
         self.dim = _checks.whole("dim", dim, low=1)
         self._given = matrix
-        self._matrix = Nested("metric", matrix, (self.dim,) * 2, _OWNER)
-        self._derivative = None if derivative is None else Nested("derivative", derivative, (self.dim,) * 3, _OWNER)
+        square, cube = (self.dim,) * 2, (self.dim,) * 3
+        self._matrix = Nested("metric", OfArrays(matrix, square), square, _OWNER)
+        self._derivative = derivative and Nested("derivative", OfArrays(derivative, cube), cube, _OWNER)
 
     @property
     def calls(self) -> int:
