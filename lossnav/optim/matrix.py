@@ -292,6 +292,7 @@ class StackLook(ArrayLook):
         return torch.mul(self.gradient, self.gradient, out=self._memory[self.gradient is self._memory[0]])
 
 
+@torch.compiler.disable  # which would warn that it looks through the cache
 def believed(group: Group, kind: str) -> Matrices:
     """Return the belief about matrices that the options of a group state; the one that ``derive`` takes."""
     return _believed(

@@ -58,3 +58,14 @@ def test_the_compiled_step_is_the_step():
     need_torchs_compiler()
     make = DERIVED["derived Adam"].optimizer
     torch.testing.assert_close(walked(make, "inductor", 5)[0], walked(make, steps=5)[0], rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("error:Dynamo detected a call to a `functools.lru_cache`")
+def test_the_first_step_of_matrices_may_be_compiled_without_a_word():
+    torch._dynamo.reset()
+    weights = torch.nn.Parameter(torch.ones(4, 3))
+    optimizer = ln.optim.BallisticMatrix([weights])
+    weights.grad = torch.eye(4, 3)
+    torch.compile(optimizer.step, backend="eager")()
+    assert bool((weights != 1).any())
