@@ -203,7 +203,8 @@ def _outcome(problem: Transcription, fine: newton.Minimum, change: float, rtol: 
         return Status.NEWTON_STOPPED, (
             f"{fine.iterations} steps left the residual {fine.gradient:.3g}; "
             "try another horizon (an earlier one where J and theta run away, as beyond a conjugate point: there is no "
-            "minimum then), more steps, or another of lossnav.trajectory.methods"
+            "minimum then), more steps, another of lossnav.trajectory.methods, or, if the loss has kinks or jumps, a "
+            "smooth one"
         )
     if change > rtol:
         return Status.GRID_TOO_COARSE, (

@@ -26,8 +26,9 @@ class Trajectory(Shown):
     r"""An optimal (or, with ``converged`` False, attempted) path θ(t).
 
     Call it, ``traj(t)``, for positions: shape (T, D) for times of shape (T,), shape (D,) for one time. ``plot()`` draws
-    it, on its landscape where D ≤ 2; ``to_frame()`` and ``to_dict()`` have it at ``times``. It can be pickled if
-    ``objective`` and ``loss`` can: not, as ever, if they hold a lambda.
+    it, on its landscape where D ≤ 2, but over time where the loss is a function that is called point by point;
+    ``to_frame()`` and ``to_dict()`` have it at ``times``. It can be pickled if ``objective`` and ``loss`` can: not, as
+    ever, if they hold a lambda.
 
     Attributes:
         objective, loss: the problem.
