@@ -75,7 +75,10 @@ def run(parsed: argparse.Namespace) -> int:
 
 def _wanted(parsed: argparse.Namespace) -> list[Experiment]:
     if parsed.config is None:
-        return sweep.grid(dict(parsed.grid), parsed.seeds or [parsed.seed], settings(parsed))
+        axes: dict[str, list[Any]] = {}
+        for name, values in parsed.grid:  # a name that comes again has all its values
+            axes.setdefault(name, []).extend(values)
+        return sweep.grid(axes, parsed.seeds or [parsed.seed], settings(parsed))
     if settings(parsed) != asdict(Experiment()) or parsed.grid or parsed.seeds:
         raise ValueError("--config has all settings: give none beside it")
     return sweep.read_grids(parsed.config)

@@ -299,3 +299,10 @@ def test_what_cannot_train_is_refused_before_it_does(capsys, words, message):
 def test_a_sweep_refuses_the_rate_among_the_options_at_once(tmp_path, capsys):
     assert main(["sweep", "--data", "digits", "--grid", "option.lr=1,2", "--output", str(tmp_path / "x")]) == 2
     assert "options has 'lr'" in capsys.readouterr().err and not (tmp_path / "x").exists()
+
+
+def test_a_name_that_a_grid_has_twice_has_the_values_of_both(tmp_path, capsys):
+    grids = ["--grid", "lr=0.01", "--grid", "optimizer=sgd,adam", "--grid", "lr=0.1,0.01"]
+    assert main(["sweep", *SMALL, "--quiet", "--workers", "1", *grids, "--output", str(tmp_path)]) == 0
+    table = [line.split() for line in capsys.readouterr().out.partition("test accuracy")[2].splitlines()[1:]]
+    assert [row[:2] for row in table] == [[name, rate] for rate in ("0.01", "0.1") for name in ("sgd", "adam")]
