@@ -157,7 +157,7 @@ class Trajectory(Shown):
 
     def __repr__(self) -> str:
         flag = "" if self.converged else f", converged=False ({self.reason})"
-        place = f"asymptote={np.array2string(self.asymptote, precision=6)}"
+        place = f"asymptote={np.array2string(self.asymptote, precision=6, threshold=6)}"
         if self.at_infinity == "grows":
             place = f"grows like exp({self.growth:.6g}·t)"
         elif self.at_infinity == "moves on":

@@ -251,3 +251,8 @@ def test_a_number_of_any_library_is_a_deadline():
         assert path.end == 1.0 and math.isfinite(path.action)
     with pytest.raises(ValueError, match=r"horizon = tensor\(1., requires_grad=True\), but it must be a number"):
         ln.Objective(horizon=torch.tensor(1.0, requires_grad=True))
+
+
+def test_a_path_of_many_parameters_is_shown_in_one_line():
+    path = ln.solve(ln.Objective(gamma=1.0), ln.losses.Quadratic(np.eye(50), minimum=np.arange(50.0)), np.zeros(50))
+    assert "asymptote=[ 0.  1.  2. ... 47. 48. 49.]" in repr(path) and "\n" not in repr(path)
