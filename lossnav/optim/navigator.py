@@ -17,6 +17,7 @@ from lossnav.optim._base import Found, Group, State, given
 from lossnav.optim._generated import Generated
 from lossnav.optim._options import check_rate
 from lossnav.rules import assume
+from lossnav.rules.assumption import Look
 from lossnav.rules.derive.numbers import Number
 from lossnav.rules.derive.program import flat_root, root, signed_root, wide_root
 from lossnav.rules.derive.source import Statement, of_names
@@ -34,6 +35,10 @@ class Signed(assume.Hutchinson):
     """A curvature that is told, and keeps its sign: h = c·V + ε, and c·V not less than a bound."""
 
     bound: Any = None
+
+    def believed(self, look: Look) -> Any:
+        """Average what the step is told."""
+        return look.told("v", self.beta, self.corrected)
 
     def term(self, believed: Any) -> Any:
         """Return h."""

@@ -151,10 +151,6 @@ class Averaged(Curvature):
     floor: Any
     corrected: Any
 
-    def __init_subclass__(cls) -> None:
-        if "term" in vars(cls) and "h" not in vars(cls):  # another term is another formula
-            cls.h = Curvature.h  # type: ignore[assignment,method-assign]
-
     def __post_init__(self) -> None:
         _checks.check(
             self, beta=_checks.weight, scale=_checks.positive, floor=_checks.nonnegative, corrected=_checks.flag
@@ -162,7 +158,9 @@ class Averaged(Curvature):
 
     @property
     def h(self) -> str:  # type: ignore[override]
-        """Whether there is a floor in formulas."""
+        """Whether there is a floor in formulas; a class with a term of its own has none of these."""
+        if type(self).term is not Averaged.term:
+            return Curvature.h
         return "floored" if self.floor else "averaged"
 
     def term(self, believed: Any) -> Any:
@@ -285,7 +283,8 @@ class Innovation(Averaged):
 
 @dataclass(frozen=True)
 class Hutchinson(Averaged):
-    r"""The curvature is believed to be diagonal, h = c(|V| + floor), with V an average of z ⊙ Hz for random signs z.
+    r"""The curvature is believed to be diagonal, h = c(V + floor), with V the size of an average of z ⊙ Hz
+    for random signs z.
 
     No function of gradients can know it: ``z ⊙ Hz`` is the argument ``curvature`` of a rule's step.
 
@@ -305,16 +304,11 @@ class Hutchinson(Averaged):
     corrected: bool = True
 
     told = True
-    h = Averaged.h
     needs = "z ⊙ Hz comes from the loss and not from gradients (ln.optim.Navigator takes it)"
 
     def believed(self, look: Look) -> Any:
-        """Average what the step is told."""
-        return look.told("v", self.beta, self.corrected)
-
-    def term(self, believed: Any) -> Any:
-        """Return c(|V| + floor)."""
-        return super().term(abs(believed))
+        """Average what the step is told, and return |V|."""
+        return abs(look.told("v", self.beta, self.corrected))
 
 
 @dataclass(frozen=True, eq=False)
