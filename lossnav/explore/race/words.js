@@ -58,7 +58,7 @@ const SHORT = [0.5, 2]; // discounts at which a sight of 1/γ is called shorter
 
 /** @type {(edge: Edge) => string} */
 export function raceHeadline({ gamma, planner, deep, count }) {
-  if (planner.deepest.length > 1) return "The deepest wells are equally deep: in them nobody has a reason to cross.";
+  if (planner.deepest.length > 1) return "The deepest wells are equal: in them nobody needs to cross.";
   const sight = gamma < SHORT[0] ? "Look ahead" : gamma < SHORT[1] ? "Look less far" : "Look near";
   return `${sight}: ${deep.planner} of ${count} reach the deep well. Gradient descent: ${deep.descent}.`;
 }

@@ -105,7 +105,7 @@ class Race(explore.Race):
     def headline(self) -> str:
         """Return the sentence that stands in the place of a title."""
         if len(self.deepest()) > 1:
-            return "The deepest wells are equally deep: in them nobody has a reason to cross."
+            return "The deepest wells are equal: in them nobody needs to cross."
         deep = self.deep_ends()
         sight = "ahead" if self.gamma < 0.5 else "less far" if self.gamma < 2 else "near"
         return f"Look {sight}: {deep['planner']} of 26 reach the deep well. Gradient descent: {deep['descent']}."
