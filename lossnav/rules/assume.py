@@ -283,8 +283,7 @@ class Innovation(Averaged):
 
 @dataclass(frozen=True)
 class Hutchinson(Averaged):
-    r"""The curvature is believed to be diagonal, h = c(V + floor), with V the size of an average of z ⊙ Hz
-    for random signs z.
+    r"""The curvature is believed to be diagonal, h = c(V + floor), with V the size of a mean of z ⊙ Hz (signs z).
 
     No function of gradients can know it: ``z ⊙ Hz`` is the argument ``curvature`` of a rule's step.
 

@@ -102,7 +102,7 @@ def test_singular_hessian_with_discounting():
 
 
 def test_a_flat_direction_has_no_sign_by_rounding():
-    """In one of thirty of these Hessians an eigenvalue had been left with one, mostly a plus."""
+    """In one of twenty of these Hessians an eigenvalue had been left with one, mostly a plus."""
     rng = np.random.default_rng(0)
     for _ in range(300):
         dim = int(rng.integers(2, 7))

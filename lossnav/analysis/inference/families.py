@@ -2,8 +2,8 @@ r"""The families of assumptions: what a learner of each does on a mode of curvat
 
 Rates are roots of one equation, :math:`Ar^2+Br=h+C`, that stays regular at both edges of planning: A = 1/a, B = γ/a and
 C = j(j + γ)/a with a = ηk. A = 0 is gradient descent, B = 0 the learner without a discount; A < 0 is memory, the heavy
-ball :math:`r^2-\Gamma r+bh=0`. Coordinates of a family are a share in [0, 1] that stands for γ, the
-logarithm of the rate v at a curvature h₀ about the middle of those seen, and what else it has.
+ball :math:`r^2-\Gamma r+bh=0`. Coordinates of a family are a share in [0, 1] that stands for γ, the logarithm of the
+rate v at a curvature h₀ about the middle of those seen, and what else it has.
 """
 
 from __future__ import annotations
@@ -60,8 +60,7 @@ class Planner:
 
             - j, a drift f = −jθ: :math:`r(r+γ)=ah+j(j+γ)`, and a path ends at the share ah/(ah + j(j + γ)) (book: I7);
             - q, a drift f = Qθ in a plane of one curvature, of that angular speed: the end point tells all;
-            - T and c, a deadline on the record's clock and its charge over k: :math:`\dot K=K^2+γK−ah`, K(T) = ac·h
-             .
+            - T and c, a deadline on the record's clock and its charge over k: :math:`\dot K=K^2+γK−ah`, K(T) = ac·h.
         relation: what is known of them together where they are not told apart: of the modes of a quadratic loss.
         more: the ends of each further coordinate, and where to begin.
         motion: the equation of its extremals, where other losses than quadratic ones can be asked.

@@ -37,7 +37,8 @@ class Function(Loss):
     Differenced gradients are good to about 1e-12, derived Hessians to about 1e-11 with a given gradient and 1e-8
     without, relative to the size of L and its next derivatives over a step relative to max(1, |θ|): where L bends over
     much less, give them (``solve`` chooses units first). Newton's method needs no more of a Hessian. A gradient that is
-    given is compared with differences once, along one direction, and a warning says so if it is another function's.
+    given is compared with differences once, along one direction: a warning says that it is another function's where
+    they tell, which is not everywhere.
 
     **Batches.** A solver needs thousands of points. Each function is tried once on several points together and
     compared with its own values one by one; if they agree it is called with all points from then on. Three ways of
