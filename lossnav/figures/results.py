@@ -77,8 +77,7 @@ def draw(result: Any, ax: Axes) -> None:
 
 def _path(path: Trajectory, ax: Axes) -> None:
     """Draw a path on its landscape, or over time where there are more than two parameters."""
-    _paths({"": path}, ax)
-    ax.set_xlabel(f"{ax.get_xlabel()}\n{_said(path)}")
+    _paths({"": path}, ax, _said(path))
 
 
 def _comparison(comparison: Comparison, ax: Axes) -> None:
@@ -189,9 +188,14 @@ def _inference(inference: Inference, ax: Axes) -> None:
     _legend(ax)
 
 
-def _legend(ax: Axes) -> None:
-    """Name what is drawn above the axes, so that nothing is covered."""
-    ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=3, borderaxespad=0)
+def _legend(ax: Axes, said: str = "") -> None:
+    """Say and name what is drawn above the axes, so that nothing is covered."""
+    handles, names = ax.get_legend_handles_labels()
+    columns = _MOST_LINES if all(name.startswith(r"$\theta") for name in names) else 3  # in one row, or of words
+    ax.legend(
+        handles, names, title=said, alignment="left", loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0,
+        ncols=columns, handlelength=1.6, handletextpad=0.4, columnspacing=1,
+    )  # fmt: skip
 
 
 def _said(path: Trajectory) -> str:
@@ -200,7 +204,7 @@ def _said(path: Trajectory) -> str:
     return f"J = {path.action:.6g} ({method}, {path.at_infinity})" + ("" if path.converged else ", not converged")
 
 
-def _paths(paths: dict[str, Trajectory], ax: Axes) -> None:
+def _paths(paths: dict[str, Trajectory], ax: Axes, said: str = "") -> None:
     """Draw paths on their common landscape if it has one or two parameters and can be asked cheaply, else over time."""
     first = next(iter(paths.values()))
     loss = first.loss
@@ -209,8 +213,8 @@ def _paths(paths: dict[str, Trajectory], ax: Axes) -> None:
         _over_time(paths, ax)
     else:
         _on_a_landscape(paths, ax)
-    if any(ax.get_legend_handles_labels()[1]):
-        _legend(ax)
+    if said or any(ax.get_legend_handles_labels()[1]):
+        _legend(ax, said)
 
 
 def _window(points: Array, share: float) -> tuple[Array, Array]:

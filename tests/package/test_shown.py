@@ -51,7 +51,7 @@ def test_a_path_of_two_parameters_lies_on_its_landscape():
     assert ax.collections, "no ground"
     left, right = ax.get_xlim()
     assert left < min(START[0], path.asymptote[0]) < max(START[0], path.asymptote[0]) < right
-    assert f"{path.action:.6g}" in ax.get_xlabel()
+    assert f"{path.action:.6g}" in ax.get_legend().get_title().get_text()
 
 
 def test_a_path_of_one_parameter_lies_on_its_curve():
@@ -228,6 +228,15 @@ def test_results_with_arrays_in_them_are_compared_by_identity():
     public = [kind for kind in kinds if any(one.type in arrays for one in fields(kind))]
     assert len(public) > 30
     assert not [kind for kind in public if "__eq__" in vars(kind)]
+
+
+@pytest.mark.parametrize("dim", [2, 3, 6])
+def test_nothing_of_a_picture_is_cut_by_a_figure_of_matplotlib_s_own(dim):
+    loss = ln.losses.Quadratic(np.diag(np.arange(1.0, 1.0 + dim)), minimum=np.zeros(dim))
+    figure, ax = plt.subplots()
+    ln.solve(PATIENT, loss, np.ones(dim)).plot(ax)
+    drawn = ax.get_tightbbox(figure.canvas.get_renderer())
+    assert 0 <= drawn.x0 and 0 <= drawn.y0 and drawn.x1 <= figure.bbox.x1 and drawn.y1 <= figure.bbox.y1
 
 
 def test_axes_of_one_s_own():
