@@ -54,7 +54,7 @@ def variation(*, horizon, smallest, times, paths):
     for place, (text, curve) in enumerate(sorted(smallest.items(), key=lambda item: item[1]["zero"])):
         rule, y = curve["rule"], curve["lowest"]
         upper.plot(x, y, **line(rule))
-        upper.plot(curve["zero"], 0.0, **mark(rule, ms=7))
+        upper.plot(curve["zero"], 0.0, **mark(rule, ms=11, zorder=5))  # above the axis
         side, shift = ("right", -0.02) if place == 0 else ("left", 0.02)  # the first zero's name stands before its line
         near = float(x[np.argmin(np.abs(y - 1.1))])
         label(upper, near + shift * x[-1], 1.1, text, rule, ha=side, va="center")
