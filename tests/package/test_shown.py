@@ -236,7 +236,7 @@ def test_nothing_of_a_picture_is_cut_by_a_figure_of_matplotlib_s_own(dim):
     figure, ax = plt.subplots()
     ln.solve(PATIENT, loss, np.ones(dim)).plot(ax)
     drawn = ax.get_tightbbox(figure.canvas.get_renderer())
-    assert 0 <= drawn.x0 and 0 <= drawn.y0 and drawn.x1 <= figure.bbox.x1 and drawn.y1 <= figure.bbox.y1
+    assert drawn.x0 >= 0 and drawn.y0 >= 0 and drawn.x1 <= figure.bbox.x1 and drawn.y1 <= figure.bbox.y1
 
 
 def test_axes_of_one_s_own():
