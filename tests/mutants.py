@@ -260,6 +260,16 @@ def statement(tree: ast.AST, line: int) -> tuple[int, int]:
     return first, last
 
 
+def within_a_function(tree: ast.AST, line: int) -> bool:
+    """Whether a line is run when something is called, and not at the file's import."""
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+            body = node.body[0] if isinstance(node.body, list) else node.body
+            if body.lineno <= line <= (node.end_lineno or 0):
+                return True
+    return False
+
+
 def runs(notes: Path, mutant: Mutant) -> list[dict[str, float]]:
     """Return the tests that a mutant has to survive, with their seconds: first those that enter its statement, or are
     called like a script's folder; then the others of the files in which these stand, for one that finds a value in a
@@ -275,7 +285,8 @@ def runs(notes: Path, mutant: Mutant) -> list[dict[str, float]]:
         data = CoverageData(str(notes / "lines"))
         data.read()
         entered = {line: {*names} - {""} for line, names in data.contexts_by_lineno(str(mutant.file)).items()}
-        first, last = statement(ast.parse(mutant.file.read_text(encoding="utf-8")), mutant.line)
+        tree = ast.parse(mutant.file.read_text(encoding="utf-8"))
+        first, last = statement(tree, mutant.line) if within_a_function(tree, mutant.line) else (1, math.inf)
         within = [names for line, names in entered.items() if first <= line <= last and names]
         near = set().union(*(within or entered.values()))
         files = {name.split("::")[0] for name in near}

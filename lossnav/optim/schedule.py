@@ -74,8 +74,8 @@ class _Cooled(_Law):
 
     def at(self, left: float) -> float:
         above = bisect_left(self.remaining, left)  # at each step: NumPy would read both lists anew
-        if above == 0 or above == len(self.remaining):
-            return self.factor[0 if above == 0 else -1]
+        if above == len(self.remaining):
+            return self.factor[-1]
         low, high = self.remaining[above - 1 : above + 1]
         part = (left - low) / (high - low)
         return (1 - part) * self.factor[above - 1] + part * self.factor[above]

@@ -79,8 +79,8 @@ def test_a_test_that_looks_notices_and_one_that_does_not_look_does_not(code, tmp
     monkeypatch.chdir(tmp_path)
     for name, line in (("sees", "assert ramp(3.0) == -26"), ("blind", "ramp(3.0)"), ("far", "assert ramp(0) is False"),
                        ("fails", "assert ramp(3.0) == 3")):  # fmt: skip
-        Path(f"test_{name}.py").write_text(f"from ramps import ramp\n\n\ndef test_it():\n    {line}\n")
-    (square,) = [mutant for mutant in mutants(code) if mutant.before == "**"]
+        Path(f"test_{name}.py").write_text(f"def test_it():\n    from ramps import ramp\n    {line}\n")
+    square, default = (next(mutant for mutant in mutants(code) if mutant.before == sign) for sign in ("**", "0"))
     flags = ["-c", os.devnull, "--rootdir", str(tmp_path)]
     everything = ["test_blind.py::test_it", "test_far.py::test_it", "test_sees.py::test_it"]
     for blind in (False, True):
@@ -90,6 +90,7 @@ def test_a_test_that_looks_notices_and_one_that_does_not_look_does_not(code, tmp
         near, others = runs(tmp_path, square)
         assert [*near, *others] == [name for name in everything if name.split("::")[0] in tests and "far" not in name]
         assert survives(tmp_path, square, flags) == blind
+        assert all(name in runs(tmp_path, default)[0] for name in everything if name.split("::")[0] in tests)
 
 
 HEADS = """def f(

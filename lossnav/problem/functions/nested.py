@@ -26,7 +26,7 @@ class Nested(Batched):
     def _read(self, result: Any, argument: Array, layout: str) -> Array:
         if layout in (ROWS, COLUMNS):
             if isinstance(result, list | tuple):
-                result = _stacked(result, len(self._shape), 0 if layout == ROWS else -1)
+                result = _stacked(result, len(self._shape), layout)
             elif np.shape(result) == self._shape:  # no batch in it: constant, if it is what single points have
                 result = np.asarray(result)
             if np.shape(result) == self._shape and layout == ROWS:
@@ -53,12 +53,12 @@ class Nested(Batched):
         return outputs.shape == self._shape and not any(isinstance(output, Entry) for output in outputs.ravel()[single])
 
 
-def _stacked(rows: Any, depth: int, axis: int) -> Array:
-    """Return lists of ``depth`` levels as one array, the batch axis of the entries moved to ``axis``."""
+def _stacked(rows: Any, depth: int, layout: str) -> Array:
+    """Return lists of ``depth`` levels as one array, whose batch is its last axis, or in rows its first."""
     shape, leaves = _leaves(rows, depth)
     flat = np.stack(np.broadcast_arrays(*(_checks.reals("entry", entry) for entry in leaves)))
     stacked = flat.reshape(*shape, *flat.shape[1:])
-    return np.moveaxis(stacked, -1, 0) if axis == 0 and stacked.ndim > depth else stacked
+    return np.moveaxis(stacked, -1, 0) if layout == ROWS and stacked.ndim > depth else stacked
 
 
 def _leaves(rows: Any, depth: int) -> tuple[list[int], list[Any]]:
