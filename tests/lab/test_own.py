@@ -113,7 +113,7 @@ def test_an_optimizer_alone_is_looked_for_in_the_folder(tmp_path, monkeypatch):
     weights = [torch.nn.Parameter(torch.ones(2))]
     made = experiment.make_optimizer(Experiment(optimizer="mine_alone:rule", lr=0.3), weights)
     assert type(made) is torch.optim.SGD and made.defaults["lr"] == 0.3
-    for name in ("mine_alone:none", "nowhere:rule"):
+    for name in ("mine_alone:none", "nowhere:rule", "nowhere.at_all:rule"):
         with pytest.raises(ValueError, match=f"optimizer = '{name}' is not found from"):
             experiment.make_optimizer(Experiment(optimizer=name), weights)
 

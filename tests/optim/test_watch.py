@@ -174,6 +174,16 @@ def test_what_is_not_known_is_said():
     assert watch.steps == 2  # the hooks are gone
 
 
+@pytest.mark.parametrize("said", [lambda w: 1.0, lambda w: w**2, lambda w: (w.detach() ** 2).sum()])
+def test_a_loss_that_is_no_scalar_of_the_weights_is_refused(said):
+    weights = torch.nn.Parameter(torch.ones(2))
+    optimizer = torch.optim.SGD([weights], lr=0.1)
+    with ln.watch(optimizer, loss=lambda: said(weights)):
+        weights.grad = torch.ones(2)
+        with pytest.raises(ValueError, match="scalar tensor that depends on the parameters"):
+            optimizer.step()
+
+
 def test_a_step_that_was_refused_or_empty_leaves_no_trace():
     def watched(spoil):
         weights = torch.nn.Parameter(torch.ones(2, dtype=torch.float64))

@@ -204,6 +204,12 @@ def test_a_rule_that_asks_for_the_loss_is_refused(digits):
         training.train(model, digits, torch.optim.LBFGS(model.parameters()), epochs=1, seed=0, progress=False)
 
 
+@pytest.mark.parametrize("seed", [2**63, -(2**63) - 1])
+def test_a_seed_that_a_generator_does_not_take_is_named(digits, seed):
+    with pytest.raises(ValueError, match=f"^seed = {seed}, but it must be"):
+        run(small(), digits, seed=seed)
+
+
 def test_empty_splits_are_named(digits):
     for name in ("train", "test"):
         split = getattr(digits, name)
