@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lossnav._checks import Array, NoMinimiser
 from lossnav.problem.drifts import Linear
@@ -19,7 +20,9 @@ from lossnav.trajectory.result import Method, Trajectory, final_charge, plot_tim
 if TYPE_CHECKING:
     from lossnav.trajectory.refinement import Settings
 
-_FLAT = 1e-6  # of the largest curvature: below it half of the digits of g/h are rounding
+_BLUNT = 1e-6  # of the largest curvature: below it half of the digits of g/h are rounding
+_FLAT = 1e-2  # of what ηkh must be for a rest to matter before time is over: below it J is what is left of large numbers
+_FADED = 40  # e-folds after which nothing counts
 
 
 def _free_end(objective: Objective, loss: Quadratic, theta0: Array) -> Trajectory:
@@ -39,16 +42,15 @@ def _free_end(objective: Objective, loss: Quadratic, theta0: Array) -> Trajector
     path = _Free(theta0, basis.directions, gradient, (h, gain, objective.gamma), (horizon, charge))
     endless = math.isinf(horizon)
     tilted = np.abs(gradient) > 1e-12 * np.max(np.abs(gradient), initial=0.0)
-    # Without discount a mode without curvature has no tilt: ``require_minimiser`` has seen to it.
-    curved = h > 0 if endless and objective.gamma == 0 else np.abs(h) > _FLAT * np.max(np.abs(h), initial=0.0)
-    inverse_h = np.where(curved, 1 / np.where(curved, h, 1.0), 0.0)
-    cost_to_go = float(modes.speed(*path.mode, 0.0, *path.end) * inverse_h @ gradient**2) / (2 * objective.eta)
-    level = float(loss.value(theta0)) - float(inverse_h @ gradient**2) / 2
-    flat = ~curved & tilted & (objective.gamma > 0 or not endless)
-    if np.any(flat):
-        cost_to_go -= objective.k / 2 * float(_descent(objective, h[flat]) @ gradient[flat] ** 2)
+    blunt, flat = _flatness(objective, h, horizon)
+    depths = gradient**2 / np.where(blunt, 1.0, h) / 2 * ~blunt  # of the stationary point below the start
+    costs = modes.speed(*path.mode, 0.0, *path.end) * depths / objective.eta
+    level = float(loss.value(theta0)) - float(np.sum(depths[~flat]))
     scale = objective.k * (abs(float(loss.value(theta0))) + abs(level))
-    action = cost_to_go + resting_action(objective.k * level, objective.gamma, scale, horizon)
+    action = float(np.sum(costs[~flat])) + resting_action(objective.k * level, objective.gamma, scale, horizon)
+    # Without discount and end a mode without curvature has no tilt: ``require_minimiser`` has seen to it.
+    if np.any(flat) and (objective.gamma > 0 or not endless):
+        action -= objective.k / 2 * float(_descent(objective, h[flat]) @ gradient[flat] ** 2)
     # What becomes of the path: in a time without an end each mode falls off, grows, or moves on.
     slow, growth = modes.slow_rate(h, gain, objective.gamma), math.nan
     if endless:
@@ -61,9 +63,24 @@ def _free_end(objective: Objective, loss: Quadratic, theta0: Array) -> Trajector
     pace = growth if growth > 0 else float(np.nanmin(np.where(slow > 0, slow, np.inf), initial=np.inf))
     return Trajectory(
         objective, loss, plot_times(pace, horizon), action + final_charge(objective, level),
-        math.nan if np.any(flat) else cost_to_go, stop, ClosedForm.name, path.position, path.rate, end=horizon,
-        growth=growth,
+        math.nan if np.any(blunt & tilted) else float(np.sum(costs)), stop, ClosedForm.name, path.position, path.rate,
+        end=horizon, growth=growth,
     )  # fmt: skip
+
+
+def _flatness(objective: Objective, h: Array, horizon: float) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return which modes do not know where they could rest, and those which do not come near it, too."""
+    gain, hurry = objective.eta * objective.k, objective.gamma + 1 / horizon
+    blunt = np.abs(h) <= (_BLUNT * np.max(np.abs(h), initial=0.0) if hurry > 0 else 0.0)
+    return blunt, blunt | (gain * np.abs(h) < _FLAT * hurry**2)
+
+
+def _counted(gamma: float, horizon: float) -> tuple[Array, Array]:
+    """Return times up to a deadline, shape (N, 1), and weights (N,): the sum of f(t) by them is ∫e^{−γt} f dt."""
+    nodes, weights = np.polynomial.legendre.leggauss(200)
+    end = min(horizon, _FADED / gamma) if gamma > 0 else horizon
+    t = end * (1 + nodes) / 2
+    return t[:, None], end / 2 * weights * np.exp(-gamma * t)
 
 
 def _descent(objective: Objective, h: Array) -> Array:
@@ -72,10 +89,9 @@ def _descent(objective: Objective, h: Array) -> Array:
     if math.isinf(horizon):
         return gain / (gamma * modes.fast_rate(h, gain, gamma) ** 2)
     charge = objective.charge / objective.k
-    nodes, weights = np.polynomial.legendre.leggauss(200)
-    t = horizon * np.append((1 + nodes) / 2, 1.0)[:, None]
-    phi = modes.displacement(h, gain, gamma, t, horizon, charge)
-    return np.append(horizon / 2 * weights, charge) @ (np.exp(-gamma * t) * phi)
+    t, weights = _counted(gamma, horizon)
+    phi = modes.displacement(h, gain, gamma, np.vstack([t, [[horizon]]]), horizon, charge)
+    return np.append(weights, charge * math.exp(-gamma * horizon)) @ phi
 
 
 def _fixed_end(objective: Objective, loss: Quadratic, theta0: Array, endpoint: Array, horizon: float) -> Trajectory:
@@ -89,11 +105,6 @@ def _fixed_end(objective: Objective, loss: Quadratic, theta0: Array, endpoint: A
     basis = modes.decompose(loss.hessian(theta0), metric)
     h, directions = basis.curvature, basis.directions
     gradient = directions.T @ loss.gradient(theta0)
-    flat = h == 0
-    if np.any(flat & (np.abs(gradient) > 1e-12 * np.max(np.abs(gradient), initial=0.0))):
-        raise ValueError(
-            "method = 'closed_form' with an endpoint needs a Hessian without flat directions; use 'action' or 'bvp'"
-        )
     # A mode that swings is optimal for less than half a turn.
     square = gamma**2 / 4 + gain * h
     if np.any((square < 0) & (np.sqrt(np.maximum(-square, 0)) * horizon >= np.pi)):
@@ -102,18 +113,30 @@ def _fixed_end(objective: Objective, loss: Quadratic, theta0: Array, endpoint: A
             f"no minimiser: the Hessian has the eigenvalue {h[worst]:.6g}, so its conjugate point at "
             f"t = {np.pi / math.sqrt(-square[worst]):.6g} lies before the horizon {horizon:.6g}"
         )
-    rest = np.where(flat, 0.0, -gradient / np.where(flat, 1.0, h))  # stationary point, in mode coordinates from theta0
-    # Both ends as seen from the stationary point, mode by mode.
-    stop = directions.T @ metric @ (endpoint - theta0) - rest
-    path = _Bridge(theta0, directions, rest, -rest, stop, square, gamma, horizon)
+    # Both ends as seen from the stationary point, mode by mode; of a flat one as seen from the path with a free end.
+    blunt, flat = _flatness(objective, h, horizon)
+    rest = np.where(flat, 0.0, -gradient / np.where(flat, 1.0, h))
+    free = _Free(theta0, directions, np.where(flat, gradient, 0.0), (np.where(flat, h, 0.0), gain, gamma), (horizon, 0.0))
+    way = directions.T @ metric @ (endpoint - theta0)
+    stop = way - rest - free.in_modes(np.array([horizon]))[0][0]
+    path = _Bridge(free, rest, -rest, stop, square, gamma, horizon)
     _, pace = path.in_modes(np.array([0.0, horizon]))
-    cost_to_go = float(math.exp(-gamma * horizon) * stop @ pace[1] + rest @ pace[0]) / (2 * objective.eta)
+    late = math.exp(-gamma * horizon)
+    costs = (late * stop * pace[1] + rest * pace[0]) / (2 * objective.eta)
     level = float(loss.value(theta0 + directions @ rest))
-    action = cost_to_go + resting_action(objective.k * level, gamma, 0.0, horizon)
+    if np.any(flat):  # along x from the start −½(xẋ)˙/η = ½kgx
+        t, weights = _counted(gamma, horizon)
+        sunk = weights @ (path.in_modes(t[:, 0])[0] + free.in_modes(t[:, 0])[0])
+        last = pace[1] + free.in_modes(np.array([horizon]))[1][0]
+        costs = np.where(flat, late * way * last / (2 * objective.eta) + objective.k * gradient * sunk / 2, costs)
+    action = float(np.sum(costs)) + resting_action(objective.k * level, gamma, 0.0, horizon)
     action += final_charge(objective, float(loss.value(endpoint)))
+    depths = np.where(flat & ~blunt, gradient**2 / np.where(blunt, 1.0, h) / 2, 0.0)
+    tilted = np.abs(gradient) > 1e-12 * np.max(np.abs(gradient), initial=0.0)
+    cost_to_go = float(np.sum(costs)) + resting_action(objective.k * float(np.sum(depths)), gamma, 0.0, horizon)
     return Trajectory(
-        objective, loss, plot_times(1.0, horizon), action, cost_to_go, endpoint.copy(), ClosedForm.name, path.position,
-        path.rate, end=horizon,
+        objective, loss, plot_times(1.0, horizon), action, math.nan if np.any(blunt & tilted) else cost_to_go,
+        endpoint.copy(), ClosedForm.name, path.position, path.rate, end=horizon,
     )  # fmt: skip
 
 
@@ -128,19 +151,24 @@ class _Free:
     end: tuple[float, float]
 
     def position(self, t: Array) -> Array:
-        way = modes.displacement(*self.mode, t[:, None], *self.end)
-        return self.theta0 - (way * self.gradient) @ self.directions.T
+        return self.theta0 + self.in_modes(t)[0] @ self.directions.T
 
     def rate(self, t: Array) -> Array:
-        return -(modes.speed(*self.mode, t[:, None], *self.end) * self.gradient) @ self.directions.T
+        return self.in_modes(t)[1] @ self.directions.T
+
+    def in_modes(self, t: Array) -> tuple[Array, Array]:
+        """Return how far the modes are from the start, shape (T, D), and their speeds."""
+        way, pace = (of(*self.mode, t[:, None], *self.end) for of in (modes.displacement, modes.speed))
+        return -way * self.gradient, -pace * self.gradient
 
 
 @dataclass(frozen=True, eq=False)
 class _Bridge:
-    """The path between two fixed ends: in each mode that with the boundary values (1, 0) and that with (0, 1)."""
+    """The path between two fixed ends: in each mode that with the boundary values (1, 0) and that with (0, 1), about a
+    place of rest, or about a path that starts there and moves only where there is none.
+    """
 
-    theta0: Array
-    directions: Array
+    free: _Free
     rest: Array
     start: Array
     stop: Array
@@ -149,10 +177,10 @@ class _Bridge:
     horizon: float
 
     def position(self, t: Array) -> Array:
-        return self.theta0 + (self.rest + self.in_modes(t)[0]) @ self.directions.T
+        return self.free.position(t) + (self.rest + self.in_modes(t)[0]) @ self.free.directions.T
 
     def rate(self, t: Array) -> Array:
-        return self.in_modes(t)[1] @ self.directions.T
+        return self.free.rate(t) + self.in_modes(t)[1] @ self.free.directions.T
 
     def in_modes(self, t: Array) -> tuple[Array, Array]:
         """Return what the modes are off rest, shape (T, D), and their speeds."""
@@ -189,8 +217,7 @@ class ClosedForm:
         if (declined := quadratic(case)) or not isinstance(case.loss, Quadratic):
             return declined
         if case.objective.drift is None:
-            flat = case.endpoint is not None and case.loss.stationary_points() is None
-            return "needs, with an endpoint, a Hessian without flat directions" if flat else ""
+            return ""
         if not case.rests or not drifts_exactly(case.objective, case.loss):
             return "needs drift = None, or without a deadline f = aθ, or f = Qθ with H = hI and G = I"
         return ""

@@ -107,9 +107,10 @@ class Units:
         gradient_scale, hessian_scale = height * self.length, height * np.multiply.outer(self.length, self.length)
         if isinstance(loss, Quadratic) and not objective.curved:
             hessian, offset = loss.hessian(np.zeros(loss.dim)) * hessian_scale, loss.offset * height
-            if loss.minimum is not None:
-                return Quadratic(hessian, minimum=self.place(loss.minimum), offset=offset)
-            return Quadratic(hessian, gradient=loss.gradient(np.zeros(loss.dim)) * gradient_scale, offset=offset)
+            if loss.tilt is not None:
+                return Quadratic(hessian, gradient=loss.tilt * gradient_scale, offset=offset)
+            assert loss.minimum is not None
+            return Quadratic(hessian, minimum=self.place(loss.minimum), offset=offset)
         if isinstance(loss, Function):  # what it lacks is differenced with steps of the right size
             function = loss
             return _Function(

@@ -52,27 +52,28 @@ class Quadratic(Loss):
         name, vector = ("minimum", minimum) if minimum is not None else ("gradient", gradient)
         point = np.atleast_1d(_checks.array(name, vector))
         self.minimum: Array | None = None
+        self.tilt: Array | None = None  # the gradient at the origin, if it was given
         if name == "minimum":
             self.minimum = _checks.array(name, point, shape=(self.dim,))
         else:
-            self._gradient = _checks.array(name, point, shape=(self.dim,))
+            self.tilt = _checks.array(name, point, shape=(self.dim,))
             if np.linalg.matrix_rank(self._hessian, hermitian=True) == self.dim:
-                centre = -np.linalg.solve(self._hessian, self._gradient)
-                self.minimum, self.offset = centre, self.offset + float(self._gradient @ centre) / 2
-        if self.minimum is not None:
-            _checks.frozen(self.minimum)
+                self.minimum = -np.linalg.solve(self._hessian, self.tilt)
+        _checks.frozen(*(array for array in (self.minimum, self.tilt) if array is not None))
 
     def value(self, theta: ArrayLike) -> Any:
         theta = self._points(theta)
-        if self.minimum is None:
-            return scalar(theta @ self._gradient + _form(self._hessian, theta) / 2 + self.offset)
+        if self.tilt is not None:  # seen from a minimum far away, no digits would be left
+            return scalar(theta @ self.tilt + _form(self._hessian, theta) / 2 + self.offset)
+        assert self.minimum is not None  # one of the two was given
         return scalar(_form(self._hessian, theta - self.minimum) / 2 + self.offset)
 
     def gradient(self, theta: ArrayLike) -> Array:
         theta = self._points(theta)
-        if self.minimum is None:
-            return self._gradient + theta @ self._hessian
-        return (theta - self.minimum) @ self._hessian
+        if self.minimum is not None:
+            return (theta - self.minimum) @ self._hessian
+        assert self.tilt is not None
+        return self.tilt + theta @ self._hessian
 
     def hessian(self, theta: ArrayLike) -> Array:
         return np.broadcast_to(self._hessian, (*self._points(theta).shape, self.dim))
@@ -81,14 +82,14 @@ class Quadratic(Loss):
         return None if self.minimum is None else self.minimum[None, :]
 
     def expression(self, symbols: Any) -> Any:
-        centre = np.zeros(self.dim) if self.minimum is None else self.minimum
+        centre = np.zeros(self.dim) if self.tilt is not None or self.minimum is None else self.minimum
         x = [s - float(c) if c else s for s, c in zip(symbols, centre, strict=True)]
         total: Any = self.offset
         for i in range(self.dim):
             total += float(self._hessian[i, i]) / 2 * x[i] ** 2
             total += sum(float(self._hessian[i, j]) * x[i] * x[j] for j in range(i) if self._hessian[i, j])
-            if self.minimum is None:
-                total += float(self._gradient[i]) * x[i]
+            if self.tilt is not None:
+                total += float(self.tilt[i]) * x[i]
         return total
 
     def __repr__(self) -> str:
