@@ -26,7 +26,8 @@ from lossnav.trajectory.status import Status
 from lossnav.trajectory.transcription import Transcription
 
 _DIAGONAL = 1e-12  # of the largest entry: what rounding leaves beside a diagonal
-_FLAT = 1e-6  # of the largest curvature: below it half of the digits of g/h are rounding
+_BLUNT = 1e-6  # of the largest curvature: below it half of the digits of g/h are rounding
+_FLAT = 1e-2  # of the way down to a mode's rest: whose learner pays as if it came no further counts from its start
 _SOFT = 1e-6  # of the softness that would change everything, what is left of it in the end
 _LOOKS = 2.0  # how often a path looks different on its way to a place of rest
 _CHEAPER = 1e-4  # of J: by so much a path of a late deadline, which is good to 1e-6 of both, must be cheaper
@@ -272,13 +273,16 @@ def _accelerated(case: Case, loss: Quadratic) -> Trajectory:
     h, g, v, gamma = path.curvature, path.gradient, path.speed, objective.gamma
     kappa, friction = accelerated.gains(objective, h)
     m = accelerated.charged(objective).m
-    curved = h > (_FLAT * np.max(np.abs(h), initial=0.0) if gamma > 0 else 0.0)
-    inverse_h = np.where(curved, 1 / np.where(curved, h, 1.0), 0.0)
-    flat = 0.0 if gamma == 0 else -m / gamma * float(np.where(curved, 0.0, kappa**2) @ g**2)
-    # Modes that know their minimum count from there, the others from where they start.
-    own = m * float((inverse_h * kappa * (gamma + friction)) @ g**2 + 2 * kappa @ (g * v) + friction @ v**2)
-    cost_to_go, level = (own + flat) / 2, float(loss.value(theta0)) - float(inverse_h @ g**2) / 2
+    known = h > (_BLUNT * np.max(np.abs(h), initial=0.0) if gamma > 0 else 0.0)
+    flat = (gamma > 0) & (~known | (m * kappa**2 * h < _FLAT * objective.k))
+    depths = np.where(known, g**2 / np.where(known, h, 1.0) / 2, 0.0)
+    speeds = m * (2 * kappa * g * v + friction * v**2) / 2
+    costs = m * kappa * (gamma + friction) * depths + speeds
+    level = float(loss.value(theta0)) - float(np.sum(depths[~flat]))
     scale = objective.k * (abs(float(loss.value(theta0))) + abs(level))
+    action = float(np.sum(costs[~flat])) + resting_action(objective.k * level, gamma, scale)
+    if np.any(flat):
+        action += float(np.sum((speeds - m / (2 * gamma) * kappa**2 * g**2)[flat]))
     # Where nothing pulls (h = g = 0), friction alone stops a learner who moves, after v/K₂.
     coasts = (h == 0) & (np.abs(g) <= 1e-12 * np.max(np.abs(g), initial=0.0))
     # How fast each mode comes to rest, and where.
@@ -290,9 +294,9 @@ def _accelerated(case: Case, loss: Quadratic) -> Trajectory:
     stop = theta0 - path.directions @ way
     pace = growth if growth > 0 else float(np.min(slow, initial=np.inf, where=slow > 0))
     return Trajectory(
-        objective, loss, plot_times(pace, math.inf), cost_to_go + resting_action(objective.k * level, gamma, scale),
-        cost_to_go if np.all(curved | coasts) else math.nan, stop if rests else np.full(loss.dim, np.nan), OnBowl.name,
-        path.position, path.rate, growth=growth, second=path.second,
+        objective, loss, plot_times(pace, math.inf), action,
+        float(np.sum(costs)) if np.all(known | coasts) else math.nan, stop if rests else np.full(loss.dim, np.nan),
+        OnBowl.name, path.position, path.rate, growth=growth, second=path.second,
     )  # fmt: skip
 
 

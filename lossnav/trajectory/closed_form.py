@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from lossnav.trajectory.refinement import Settings
 
 _BLUNT = 1e-6  # of the largest curvature: below it half of the digits of g/h are rounding
-_FLAT = 1e-2  # of what ηkh must be for a rest to matter before time is over: below it J is what is left of large numbers
+_FLAT = 1e-2  # of the curvature by which a rest is reached in time: below it J would be what large numbers leave
 _FADED = 40  # e-folds after which nothing counts
 
 
@@ -42,7 +42,8 @@ def _free_end(objective: Objective, loss: Quadratic, theta0: Array) -> Trajector
     path = _Free(theta0, basis.directions, gradient, (h, gain, objective.gamma), (horizon, charge))
     endless = math.isinf(horizon)
     tilted = np.abs(gradient) > 1e-12 * np.max(np.abs(gradient), initial=0.0)
-    blunt, flat = _flatness(objective, h, horizon)
+    blunt, hasty = _flatness(objective, h, horizon)
+    flat = blunt | hasty
     depths = gradient**2 / np.where(blunt, 1.0, h) / 2 * ~blunt  # of the stationary point below the start
     costs = modes.speed(*path.mode, 0.0, *path.end) * depths / objective.eta
     level = float(loss.value(theta0)) - float(np.sum(depths[~flat]))
@@ -69,10 +70,10 @@ def _free_end(objective: Objective, loss: Quadratic, theta0: Array) -> Trajector
 
 
 def _flatness(objective: Objective, h: Array, horizon: float) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return which modes do not know where they could rest, and those which do not come near it, too."""
+    """Return which modes do not know where they could rest, and which do not come near it in their time."""
     gain, hurry = objective.eta * objective.k, objective.gamma + 1 / horizon
     blunt = np.abs(h) <= (_BLUNT * np.max(np.abs(h), initial=0.0) if hurry > 0 else 0.0)
-    return blunt, blunt | (gain * np.abs(h) < _FLAT * hurry**2)
+    return blunt, gain * np.abs(h) < _FLAT * hurry**2
 
 
 def _counted(gamma: float, horizon: float) -> tuple[Array, Array]:
@@ -116,7 +117,8 @@ def _fixed_end(objective: Objective, loss: Quadratic, theta0: Array, endpoint: A
     # Both ends as seen from the stationary point, mode by mode; of a flat one as seen from the path with a free end.
     blunt, flat = _flatness(objective, h, horizon)
     rest = np.where(flat, 0.0, -gradient / np.where(flat, 1.0, h))
-    free = _Free(theta0, directions, np.where(flat, gradient, 0.0), (np.where(flat, h, 0.0), gain, gamma), (horizon, 0.0))
+    mode = np.where(flat, h, 0.0), gain, gamma
+    free = _Free(theta0, directions, np.where(flat, gradient, 0.0), mode, (horizon, 0.0))
     way = directions.T @ metric @ (endpoint - theta0)
     stop = way - rest - free.in_modes(np.array([horizon]))[0][0]
     path = _Bridge(free, rest, -rest, stop, square, gamma, horizon)
@@ -135,7 +137,7 @@ def _fixed_end(objective: Objective, loss: Quadratic, theta0: Array, endpoint: A
     tilted = np.abs(gradient) > 1e-12 * np.max(np.abs(gradient), initial=0.0)
     cost_to_go = float(np.sum(costs)) + resting_action(objective.k * float(np.sum(depths)), gamma, 0.0, horizon)
     return Trajectory(
-        objective, loss, plot_times(1.0, horizon), action, math.nan if np.any(blunt & tilted) else cost_to_go,
+        objective, loss, plot_times(1.0, horizon), action, math.nan if np.any(flat & blunt & tilted) else cost_to_go,
         endpoint.copy(), ClosedForm.name, path.position, path.rate, end=horizon,
     )  # fmt: skip
 

@@ -182,7 +182,7 @@ def natural(objective: Objective, loss: Loss, theta0: Array, span: float | None,
     if isinstance(loss, Task):  # what decides where a path ends
         loss = loss.final or loss.at(0.0)
     if objective.price is not None:
-        length = _power(_extent(loss, theta0, stop) or 1.0)
+        length = _power(_extent(theta0, stop, loss.stationary_points()) or 1.0)
         return None if abs(math.log2(length)) <= _NEAR else Units(1.0, length * np.ones(loss.dim), 1.0)
     if objective.curved:
         return _under_curved(objective, loss, theta0, span)
@@ -215,7 +215,7 @@ def _under_constant(
     known = loss.stationary_points()
     mass = _power(1.0 if objective.metric is None else float(np.max(np.abs(objective.metric_matrix(loss.dim)))))
     control_gain = math.log2(objective.eta) + math.log2(objective.k) - math.log2(mass)  # of ηk/m
-    size = _extent(loss, theta0, stop)
+    size = _extent(theta0, stop, known)
     # The fastest rate √(ηkh/m): h is known where the loss has formulas, else sampled.
     exact = known is not None or isinstance(loss, Quadratic)
     if exact:
@@ -227,9 +227,11 @@ def _under_constant(
     if objective.drift is not None:
         pace = math.hypot(pace, float(np.max(np.abs(objective.drift.jacobian(theta0)), initial=0.0)))
     time = _time(objective, pace, span)
-    if exact and known is None:  # a slope without a place: how far it leads in a unit of time
-        gradient = float(np.max(np.abs(loss.gradient(np.zeros(loss.dim))), initial=0.0))
-        size = max(size, 2.0 ** (math.log2(gradient) + control_gain + 2 * math.log2(time)) if gradient > 0 else 0.0)
+    if exact and (known is None or span is not None or math.isfinite(objective.horizon)):
+        # A slope without a place that can be reached: how far it leads in a unit of time.
+        gradient = float(np.max(np.abs(loss.gradient(theta0)), initial=0.0))
+        led = 2.0 ** (math.log2(gradient) + control_gain + 2 * math.log2(time)) if gradient > 0 else 0.0
+        size = min(size if known is not None else math.inf, max(_extent(theta0, stop), led))
     if objective.drift is not None:
         size = max(size, time * float(np.max(np.abs(objective.drift(np.zeros_like(theta0))), initial=0.0)))
     # Only what is far from one is worth a change: the digits of common problems stay.
@@ -241,11 +243,9 @@ def _under_constant(
     return _made(objective, time, length * np.ones(loss.dim), math.log2(mass) + 2 * math.log2(length))
 
 
-def _extent(loss: Loss, theta0: Array, stop: Array | None) -> float:
+def _extent(*places: Array | None) -> float:
     """Return how far from 0 a path is known to be: at its ends, and in places to rest."""
-    known = loss.stationary_points()
-    places = np.vstack([theta0, *([] if stop is None else [stop]), *([] if known is None else known)])
-    return float(np.max(np.abs(places), initial=0.0))
+    return max(float(np.max(np.abs(place), initial=0.0)) for place in places if place is not None)
 
 
 def _under_curved(objective: Objective, loss: Loss, theta0: Array, span: float | None) -> Units | None:
@@ -272,9 +272,9 @@ def _under_curved(objective: Objective, loss: Loss, theta0: Array, span: float |
 
 
 def _time(objective: Objective, pace: float, span: float | None) -> float:
-    """Return the unit of time: by the pace of the problem, else its discount, else its deadline."""
-    finite = [t for t in (objective.horizon, span) if t is not None and math.isfinite(t)]
-    return _power(1 / (pace or objective.gamma or 1 / min(finite, default=1.0)))
+    """Return the unit of time: by the pace of the problem, else its discount, but no more than there is."""
+    least = min(objective.horizon, math.inf if span is None else span)
+    return _power(min(1 / (pace or objective.gamma or 1 / least or 1.0), least))
 
 
 def _made(objective: Objective, time: float, length: Array, price: float = 0.0, shift: Array | float = 0.0) -> Units:
