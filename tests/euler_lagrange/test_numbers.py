@@ -55,3 +55,13 @@ def test_the_highest_derivative_is_that_of_each_point():
         heavy.acceleration([1.0, 1.0], [0.0, 0.0])
     with pytest.raises(ValueError, match="must be asked for acceleration, for they are of second order"):
         speed.snap(*points[:, 0, 0])
+
+
+def test_functions_of_one_parameter_have_no_index():
+    drift = ln.drifts.Function(lambda x: -np.sin(x), dim=1)
+    objective = ln.Objective(eta=0.7, k=1.3, gamma=0.4, drift=drift)
+    loss = ln.losses.Function(lambda x: np.cosh(x).sum(-1), dim=1)
+    theta, velocity = np.random.default_rng(2).normal(size=(2, 9, 1))
+    f, slope = -np.sin(theta), -np.cos(theta)
+    expected = 0.4 * (velocity - f) + 0.7 * 1.3 * np.sinh(theta) + f * slope
+    np.testing.assert_allclose(ln.euler_lagrange(objective, loss).acceleration(theta, velocity), expected, atol=1e-7)
