@@ -90,6 +90,14 @@ def test_the_seed_fixes_a_network_with_dropout_and_torch_s_own_generator_stays(f
     assert curves[0] == curves[1]
 
 
+def test_what_is_assumed_may_be_endless_a_number_or_a_list():
+    from lossnav.lab.experiment.own import assumptions
+
+    assert assumptions("derive:horizon=inf,gamma=-1.5,belief=[2, 'a']") == {
+        "horizon": float("inf"), "gamma": -1.5, "belief": [2, "a"]
+    }  # fmt: skip
+
+
 def test_a_rule_is_derived_of_what_is_assumed():
     settings = Experiment(data="digits", optimizer="derive:gamma=1e-3,dt=0.01,belief=Filter(0.9)", train_size=100)
     weight = torch.nn.Parameter(torch.ones(3))

@@ -56,9 +56,13 @@ def test_a_regret_of_the_atlas_is_that_of_its_path():
 
 @pytest.mark.parametrize(("best", "tried"), [(0.1, 3), (0.03, 4), (0.3, 4), (1e-4, 5), (100.0, 5)])
 def test_a_rule_goes_on_beyond_an_edge_at_most_twice(best, tried):
-    beyond = script("matrices").beyond
-    scores = widened(lambda rates: [abs(np.log(lr / best)) for lr in rates], (0.03, 0.1, 0.3), beyond, 2)
+    beyond, ways = script("matrices").beyond, []
+    scores = widened(
+        lambda rates: [abs(np.log(lr / best)) for lr in rates], (0.03, 0.1, 0.3),
+        lambda place, way: ways.append(way) or beyond(place, way), 2,
+    )  # fmt: skip
     assert len(scores) == tried
+    assert ways == [1 if best > 0.1 else -1] * (tried - 3)
     nearest = min(scores, key=scores.__getitem__)
     assert (min(scores) < nearest < max(scores)) == (tried < 5)
 
