@@ -72,6 +72,38 @@ def test_on_arrays(priced):
     assert set(state.averages) == {"m", "s", "p"} if priced else {"m", "s"}
 
 
+class Always(ln.assume.Curvature):
+    """h = 3, whatever gradients are."""
+
+    def believed(self, look):
+        return 3.0
+
+    def term(self, believed):
+        return believed
+
+    def words(self):
+        return "three"
+
+
+@pytest.mark.parametrize("fused", [False, True])
+@pytest.mark.parametrize("decay", [0.0, 0.3])
+def test_one_that_remembers_nothing(fused, decay):
+    objective = ln.Objective(eta=0.7, gamma=0.4, drift=ln.drifts.weight_decay(decay) if decay else None)
+    fixed = ln.derive(objective, curvature=Always(), dt=0.1)
+    fast = np.sqrt((0.2 + decay) ** 2 + 0.7 * 3) + 0.2
+    expected = np.ones(4)
+    for g in GRADIENTS:
+        expected = expected - 0.1 * (decay * (decay + 0.4) * expected + 0.7 * g) / fast
+    places, _ = drive.walk(fixed, GRADIENTS, np.ones(4))
+    np.testing.assert_allclose(places[-1], expected, rtol=1e-12)
+    weights = torch.nn.Parameter(torch.ones(4, dtype=torch.float64))
+    optimizer = fixed.optimizer([weights], fused=fused)
+    for g in GRADIENTS:
+        weights.grad = torch.tensor(g)
+        optimizer.step()
+    np.testing.assert_allclose(weights.detach().numpy(), expected, rtol=1e-12)
+
+
 @pytest.mark.parametrize("priced", [False, True])
 @pytest.mark.parametrize("fused", [False, True])
 def test_as_an_optimizer_that_is_saved_and_goes_on(fused, priced):
