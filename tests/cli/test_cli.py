@@ -18,7 +18,7 @@ import pytest
 
 import lossnav as ln
 from lossnav import records
-from lossnav.cli import main, train
+from lossnav.cli import main, sweep, train
 from lossnav.cli.entry import parser
 
 COMMAND = Path(sys.executable).with_name("lossnav")
@@ -94,6 +94,15 @@ def test_a_diverged_run_is_exit_code_3_with_a_record(tmp_path):
         (["solve", "--loss", "quadratic", "--hessian", "[[-9]]", "--start", "1", "--gamma", "1"], 3, "lossnav: "),
         (["train", "--data", "digits", "--device", "cuda:99"], 2, "lossnav: device = 'cuda:99', but it must be"),
         (["solve", "--start=0,1", "--until", "inf"], 2, "lossnav: --until = inf, but it must be"),
+        (["solve", "--start=0,1", "--until", "0"], 2, "lossnav: --until = 0.0, but it must be"),
+        (["solve", "--start=0,1", "--hessian", "[[1]]"], 2, "belong to --loss quadratic, but the loss is double-well"),
+        (["solve", "--start=0,1", "--minimum", "0,0"], 2, "belong to --loss quadratic, but the loss is double-well"),
+        (
+            ["sweep", "--config", "x.json", "--output", "x", "--lr", "1"],
+            2,
+            "--config has all settings: give none beside",
+        ),
+        (["sweep", "--config", "x.json", "--output", "x", "--seeds", "1"], 2, "--config has all settings"),
         (["solve", "--start=0,1", "--horizon", "2", "--until", "5"], 2, "--until = 5.0, but it must be"),
         (["solve", "--start=0,1", "--endpoint", "1,1"], 2, "--endpoint needs a deadline"),
         (
@@ -299,6 +308,17 @@ def test_what_cannot_train_is_refused_before_it_does(capsys, words, message):
 def test_a_sweep_refuses_the_rate_among_the_options_at_once(tmp_path, capsys):
     assert main(["sweep", "--data", "digits", "--grid", "option.lr=1,2", "--output", str(tmp_path / "x")]) == 2
     assert "options has 'lr'" in capsys.readouterr().err and not (tmp_path / "x").exists()
+
+
+def test_commas_within_brackets_part_no_values():
+    assert sweep._axis("option.betas=(0,.9), (.9,[1,2]),3") == ("option.betas", [(0, 0.9), (0.9, [1, 2]), 3])
+
+
+def test_defaults_are_told_where_there_are_some(capsys):
+    with pytest.raises(SystemExit):
+        main(["solve", "--help"])
+    told = " ".join(capsys.readouterr().out.split())
+    assert "times to print (default: 11)" in told and "last time to print --json" in told and "print JSON" in told
 
 
 def test_a_name_that_a_grid_has_twice_has_the_values_of_both(tmp_path, capsys):
