@@ -102,11 +102,14 @@ def test_no_timing_undercuts_the_length_and_the_best_time_is_the_best():
         assert regret.timing <= regret.total
 
 
-def test_the_best_time_with_a_discount_is_a_minimum():
-    path = _descent(np.diag([1.0, 10.0]), 0.1)
-    objective = ln.Objective(gamma=1.0)
+@pytest.mark.parametrize("gamma", [0.0, 0.3, 1.0, 3.0])
+@pytest.mark.parametrize("drift", [None, ln.drifts.weight_decay(0.2)])
+@pytest.mark.parametrize("count", [60, 4])
+def test_the_best_time_of_a_step_is_a_minimum(gamma, drift, count):
+    path = _descent(np.diag([1.0, 10.0]), 0.1)[: count + 1]  # the short one ends before it is there
+    objective = ln.Objective(gamma=gamma, drift=drift)
     best = ln.regret(path, objective, BOWL)
-    assert all(ln.regret(path, objective, BOWL, dt=f * best.dt).total > best.total for f in (0.97, 1.03))
+    assert all(ln.regret(path, objective, BOWL, dt=f * best.dt).total > best.total for f in (0.5, 0.97, 1.03, 2.0))
 
 
 def test_a_constant_on_the_loss_changes_nothing():
