@@ -5,7 +5,7 @@ import pytest
 import scipy.linalg
 
 import lossnav as ln
-from lossnav.trajectory import blocks, newton, phase_plane
+from lossnav.trajectory import action, blocks, newton, phase_plane
 from lossnav.trajectory.mesh import Clock, Even
 from lossnav.trajectory.riccati import LocalValue
 from lossnav.trajectory.status import Status
@@ -257,3 +257,11 @@ def test_a_step_that_climbs_is_damped_from_the_first():
     first = newton.minimise(p, start, limit=1)
     assert first.action < p.action(start)
     assert newton.minimise(p, start).converged
+
+
+@pytest.mark.parametrize("gamma", [0.0, 0.5, 20.0])
+@pytest.mark.parametrize("terminal", [0.0, 3.0])
+def test_what_a_path_pays_between_its_nodes_is_its_j(gamma, terminal):
+    loss = ln.losses.Quadratic(np.diag([1.0, 4.0]), minimum=[0.0, 1.0], offset=0.2)
+    path = ln.solve(ln.Objective(eta=0.5, k=2.0, gamma=gamma, horizon=3.0, terminal=terminal), loss, [1.0, -1.0])
+    assert action._paid(path) == pytest.approx(path.action, rel=1e-9)
