@@ -96,6 +96,25 @@ def test_what_surprises_is_divided_by_its_share_of_white_noise():
             ln.derive(ln.Objective(gamma=0.4), belief=other, curvature=assume.Innovation(0.8), dt=0.1)
 
 
+@pytest.mark.parametrize(("beta", "trend"), [(0.9, 0.5), (0.5, 0.9), (0.7, 0.0), (0.0, 0.6)])
+def test_a_trend_is_followed_as_holt_does(beta, trend):
+    """Level and slope, each blended with what the last gradient says of it; a steady rise is learnt, and then led."""
+    gradients = np.random.default_rng(3).normal(size=(9, 2))
+    rule = ln.derive(ln.Objective(gamma=0.4), belief=assume.Filter(beta, trend=trend), dt=0.1)
+    level, slope, state = gradients[0], np.zeros(2), rule.init(np.zeros(2))
+    for n, gradient in enumerate(gradients):
+        _, state = rule(gradient, state, np.zeros(2))
+        if n:
+            before, level = level, beta * (level + slope) + (1 - beta) * gradient
+            slope = trend * slope + (1 - trend) * (level - before)
+        np.testing.assert_allclose(state.averages["m"], level, rtol=1e-12)
+        np.testing.assert_allclose(state.averages["w"], slope, rtol=1e-12, atol=1e-15)
+    for n in range(400):
+        _, state = rule(np.array([2.0 + 0.1 * n, 1.0 - 0.3 * n]), state, np.zeros(2))
+    np.testing.assert_allclose(state.averages["w"], [0.1, -0.3], rtol=1e-8)
+    np.testing.assert_allclose(state.averages["m"], [2.0 + 39.9, 1.0 - 119.7], rtol=1e-8)
+
+
 CASES = {  # γ, j, α, G, h
     "fading, decay, discount": (0.4, 0.3, 0.5, 1.0, 2.0),
     "a drift that grows": (0.5, -0.2, 0.3, 1.0, 1.5),
