@@ -151,14 +151,15 @@ def test_variance_ends_before_stability(batch, largest):
     assert radius(0.999 * largest) < 1 < radius(1.001 * largest)
 
 
-def test_noise_that_grows_with_the_distance_solves_its_own_second_moments():
-    eta, beta, batch, nu = 0.3, 0.8, 8, 1.5
-    mean, spread, kick = steps_matrix(1.0, eta, beta), np.array([[-eta, 0.0], [-1.0, 0.0]]), np.array([eta, 1.0])
+@pytest.mark.parametrize("curvature", [0.3, 1.0, 2.5])
+def test_noise_that_grows_with_the_distance_solves_its_own_second_moments(curvature):
+    eta, beta, batch, nu = 0.3, 0.8, 8, 0.7
+    mean, spread, kick = steps_matrix(curvature, eta, beta), np.array([[-eta, 0.0], [-1.0, 0.0]]), np.array([eta, 1.0])
     p = np.zeros((2, 2))
     for _ in range(5000):
         p = mean @ p @ mean.T + nu / batch * spread @ p @ spread.T + 0.4 / batch * np.outer(kick, kick)
     law = sgd.stationary(
-        1.0, eta=eta, beta=beta, batch=batch, noise=0.4, form="discrete", curvature_variance=nu
+        curvature, eta=eta, beta=beta, batch=batch, gradient_variance=0.4, form="discrete", curvature_variance=nu
     )  # fmt: skip
     np.testing.assert_allclose(law, p, rtol=1e-10)
 
