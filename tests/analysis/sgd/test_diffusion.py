@@ -122,6 +122,7 @@ def test_regression_with_noise_of_another_basis_keeps_each_modes_law():
 @pytest.mark.parametrize(("call", "words"), [
     (lambda: sgd.decompose([[-1.0]], [[1.0]]), "A has an eigenvalue with real part -1"),
     (lambda: sgd.decompose(np.eye(2), np.diag([1.0, -1.0])), "D has the eigenvalue -1.*positive semidefinite"),
+    (lambda: sgd.decompose(np.eye(2), np.diag([1e-20, -1e-20])), "D has the eigenvalue -1e-20.*positive semidefinite"),
     (lambda: sgd.decompose(np.eye(2), np.diag([1.0, 0.0])), "D does not reach every direction"),
     (lambda: sgd.regression([[1.0]], eta=3.0, beta=0.5, batch=1, noise=1.0), "eta = 3 and beta = 0.5.*unstable"),
     (lambda: sgd.regression([[0.0]], eta=0.3, beta=0.5, batch=1, gradient_covariance=[[1.0]]), "must be > 0"),
