@@ -47,6 +47,27 @@ def test_n19_gradient_descent_is_optimal_for_the_loss_it_descends_where_its_root
         assert not ln.optimal_for(descent(loss), loss=loss, metric="identity", at=NEAR).exists
 
 
+@pytest.mark.parametrize("known", [{}, {"metric": np.eye(2)}])
+def test_n19_says_why_a_law_is_optimal_for_no_discount_of_a_loss(known):
+    other = ln.losses.Function(lambda x: x[..., 0] ** 4 + x[..., 1] ** 2 + x[..., 0] * x[..., 1], dim=2)
+    bowl = ln.losses.Function(lambda x: np.cosh(x).sum(-1) + 0.3 * x[..., 0] ** 2 * x[..., 1] ** 2, dim=2)
+    at = np.random.default_rng(0).normal(size=(12, 2))
+    descent, climb = (lambda x: -bowl.gradient(x)), bowl.gradient
+    for law, loss, why in (
+        (descent, bowl, "is approached only as gamma grows without bound (N19)"),
+        (climb, bowl, "is approached only as gamma grows without bound, and for no positive metric and loss (N19)"),
+        (descent, other, "is missed by 0."),
+    ):
+        found = ln.optimal_for(law, at=at, loss=loss, **known)
+        assert not found.exists and why in found.why
+    at_once = ln.optimal_for(climb, at=at, loss=bowl, gamma=0.5, **known)
+    assert not at_once.exists and "is missed by 0." in at_once.why
+    # u = 0.2 θ: ∂u u − γu = −0.06 θ, of the wrong sign.
+    round_bowl = ln.losses.Quadratic(np.eye(2), minimum=[0.0, 0.0])
+    slow = ln.optimal_for(lambda x: 0.2 * x, at=at, loss=round_bowl, gamma=0.5, **known)
+    assert not slow.exists and "holds, but for no positive metric and loss" in slow.why
+
+
 def test_n19_reads_discount_and_gain_of_what_the_solver_does():
     """The best law on a bowl, of two curvatures and as a field, tells both; the root that runs away does not pass."""
     bowl, eta, gamma = ln.losses.Quadratic(np.diag([1.0, 9.0]), minimum=[0.0, 0.0]), 0.8, 1.3

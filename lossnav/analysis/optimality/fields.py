@@ -65,7 +65,8 @@ def judge(seen: Seen, loss: Loss | None, metric: Array | str, gamma: float | Non
     if weights is None:
         how = f"is missed by {misfit:.2g}" if misfit > _EXACT else "holds, but for no positive metric and loss"
         if gamma is None and discount > _GRID[-2] * points.rate:
-            how = "is approached only as gamma grows without bound"
+            signs = "" if points.leans(discount) else ", and for no positive metric and loss"
+            how = f"is approached only as gamma grows without bound{signs}"
         return OptimalFor(False, f"{claim} {how}{ref}")
     scale = 1.0 if loss is None else float(weights[-1]) * points.gain
     metric_estimate, eta = np.tensordot(weights[: len(bases)], bases, 1) / scale, 1.0
@@ -116,6 +117,17 @@ class _Points:
 
     def weights(self, gamma: float) -> tuple[float, Array | None]:
         """Return by how much no coefficients of the generators, and ηk, fit; and positive ones, if they do."""
+        spread, right, units = self._spectrum(gamma)
+        null = right[spread <= _EXACT]
+        coefficients = _positive(null) if len(null) else None
+        return float(spread[-1]), None if coefficients is None else coefficients / units
+
+    def leans(self, gamma: float) -> bool:
+        """Return whether the coefficients that come nearest are positive."""
+        return _positive(self._spectrum(gamma)[1][-1:]) is not None
+
+    def _spectrum(self, gamma: float) -> tuple[Array, Array, Array]:
+        """Return singular values and right vectors of the equations for coefficients, which have the units returned."""
         columns, units = self.skew, self.size
         if self.pull is not None:
             over = gamma / self.rate
@@ -123,10 +135,7 @@ class _Points:
             columns = np.hstack([np.vstack([self.skew, np.zeros(self.skew.shape[1])]), balance])
             units = np.append(self.size + (1 + over) * np.linalg.norm(self.u, axis=1), np.linalg.norm(balance[-1]))
         _, spread, right = np.linalg.svd((columns / units[:, None]).T)
-        spread = np.append(spread, np.zeros(len(right) - len(spread)))
-        null = right[spread <= _EXACT]
-        coefficients = _positive(null) if len(null) else None
-        return float(spread[-1]), None if coefficients is None else coefficients / units
+        return np.append(spread, np.zeros(len(right) - len(spread))), right, units
 
     def discounts(self) -> tuple[float, tuple[float, float]]:
         """Return a discount that fits, or else fits best, and the range of all."""
