@@ -85,8 +85,7 @@ def update(
     horizon, charge = objective.horizon, objective.charge / objective.k
     modes.require_minimiser(curvature, modal_gradient, control_gain, gamma, horizon, charge)
     phi = modes.displacement(curvature, control_gain, gamma, step, horizon, charge)
-    moving = np.abs(modal_gradient) > 1e-12 * np.max(np.abs(modal_gradient))
-    if np.any(np.isinf(phi) & moving):
+    if np.any(np.isinf(phi) & modes.tilted(modal_gradient)):
         raise NoMinimiser(
             f"dt = {step:g}: along a direction of curvature <= 0 the optimal path runs away; take dt < inf"
         )

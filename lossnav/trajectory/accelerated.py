@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lossnav import _checks
 from lossnav._checks import Array, NoMinimiser
@@ -53,7 +54,7 @@ def gains(objective: Objective, h: Array) -> tuple[Array, Array]:
     return kappa, np.where(total == 0, 0.0, (price.speed / price.m + swing) / np.where(total == 0, 1.0, total))
 
 
-def require(objective: Objective, h: Array, moved: Array | bool = True) -> None:
+def require(objective: Objective, h: Array, moved: NDArray[np.bool_] | bool = True) -> None:
     """Raise NoMinimiser unless J has one, for modes of these curvatures; ``moved``: whose gradient is not zero."""
     price, gamma = charged(objective), objective.gamma
     slack = gamma**2 * (price.speed / 4 + price.m * gamma**2 / 16)
@@ -193,7 +194,7 @@ def start(objective: Objective, loss: Quadratic, theta0: Array, velocity0: Any) 
     law = Law.of(objective, loss)
     h, directions = law.basis.curvature, law.basis.directions
     gradient = directions.T @ loss.gradient(theta0)
-    require(objective, h, np.abs(gradient) > 1e-12 * np.max(np.abs(gradient), initial=0.0))
+    require(objective, h, modes.tilted(gradient))
     if isinstance(velocity0, str):
         _checks.one_of("velocity0", velocity0, ("free",))
         kappa, friction = gains(objective, h)

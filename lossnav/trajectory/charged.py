@@ -26,7 +26,6 @@ from lossnav.trajectory.status import Status
 from lossnav.trajectory.transcription import Transcription
 
 _DIAGONAL = 1e-12  # of the largest entry: what rounding leaves beside a diagonal
-_BLUNT = 1e-6  # of the largest curvature: below it half of the digits of g/h are rounding
 _FLAT = 1e-2  # of the way down to a mode's rest: whose learner pays as if it came no further counts from its start
 _SOFT = 1e-6  # of the softness that would change everything, what is left of it in the end
 _LOOKS = 2.0  # how often a path looks different on its way to a place of rest
@@ -273,9 +272,9 @@ def _accelerated(case: Case, loss: Quadratic) -> Trajectory:
     h, g, v, gamma = path.curvature, path.gradient, path.speed, objective.gamma
     kappa, friction = accelerated.gains(objective, h)
     m = accelerated.charged(objective).m
-    known = h > (_BLUNT * np.max(np.abs(h), initial=0.0) if gamma > 0 else 0.0)
-    flat = (gamma > 0) & (~known | (m * kappa**2 * h < _FLAT * objective.k))
-    depths = np.where(known, g**2 / np.where(known, h, 1.0) / 2, 0.0)
+    blunt, depths = modes.depths(h, g, timeless=gamma == 0)
+    blunt |= h < 0  # a hill has no rest below
+    flat = (gamma > 0) & (blunt | (m * kappa**2 * h < _FLAT * objective.k))
     speeds = m * (2 * kappa * g * v + friction * v**2) / 2
     costs = m * kappa * (gamma + friction) * depths + speeds
     level = float(loss.value(theta0)) - float(np.sum(depths[~flat]))
@@ -284,7 +283,7 @@ def _accelerated(case: Case, loss: Quadratic) -> Trajectory:
     if np.any(flat):
         action += float(np.sum((speeds - m / (2 * gamma) * kappa**2 * g**2)[flat]))
     # Where nothing pulls (h = g = 0), friction alone stops a learner who moves, after v/K₂.
-    coasts = (h == 0) & (np.abs(g) <= 1e-12 * np.max(np.abs(g), initial=0.0))
+    coasts = (h == 0) & ~modes.tilted(g)
     # How fast each mode comes to rest, and where.
     slow = np.where(coasts, friction, _slow(kappa * h, friction))
     moved = (v != 0) | ((g != 0) & ~coasts)
@@ -295,7 +294,7 @@ def _accelerated(case: Case, loss: Quadratic) -> Trajectory:
     pace = growth if growth > 0 else float(np.min(slow, initial=np.inf, where=slow > 0))
     return Trajectory(
         objective, loss, plot_times(pace, math.inf), action,
-        float(np.sum(costs)) if np.all(known | coasts) else math.nan, stop if rests else np.full(loss.dim, np.nan),
+        float(np.sum(costs)) if np.all(~blunt | coasts) else math.nan, stop if rests else np.full(loss.dim, np.nan),
         OnBowl.name, path.position, path.rate, growth=growth, second=path.second,
     )  # fmt: skip
 

@@ -20,7 +20,6 @@ from lossnav.trajectory.result import Method, Trajectory, final_charge, plot_tim
 if TYPE_CHECKING:
     from lossnav.trajectory.refinement import Settings
 
-_BLUNT = 1e-6  # of the largest curvature: below it half of the digits of g/h are rounding
 _FLAT = 1e-2  # of the curvature by which a rest is reached in time: below it J would be what large numbers leave
 _FADED = 40  # e-folds after which nothing counts
 
@@ -41,16 +40,15 @@ def _free_end(objective: Objective, loss: Quadratic, theta0: Array) -> Trajector
     # Each mode goes by itself; what it adds to J depends on whether it knows a place to rest.
     path = _Free(theta0, basis.directions, gradient, (h, gain, objective.gamma), (horizon, charge))
     endless = math.isinf(horizon)
-    tilted = np.abs(gradient) > 1e-12 * np.max(np.abs(gradient), initial=0.0)
-    blunt, hasty = _flatness(objective, h, horizon)
-    flat = blunt | hasty
-    depths = gradient**2 / np.where(blunt, 1.0, h) / 2 * ~blunt  # of the stationary point below the start
+    tilted, timeless = modes.tilted(gradient), endless and objective.gamma == 0
+    blunt, depths = modes.depths(h, gradient, timeless)  # of the stationary point below the start
+    flat = blunt | _hasty(objective, h, horizon)
     costs = modes.speed(*path.mode, 0.0, *path.end) * depths / objective.eta
     level = float(loss.value(theta0)) - float(np.sum(depths[~flat]))
     scale = objective.k * (abs(float(loss.value(theta0))) + abs(level))
     action = float(np.sum(costs[~flat])) + resting_action(objective.k * level, objective.gamma, scale, horizon)
     # Without discount and end a mode without curvature has no tilt: ``require_minimiser`` has seen to it.
-    if np.any(flat) and (objective.gamma > 0 or not endless):
+    if np.any(flat) and not timeless:
         action -= objective.k / 2 * float(_descent(objective, h[flat]) @ gradient[flat] ** 2)
     # What becomes of the path: in a time without an end each mode falls off, grows, or moves on.
     slow, growth = modes.slow_rate(h, gain, objective.gamma), math.nan
@@ -69,11 +67,9 @@ def _free_end(objective: Objective, loss: Quadratic, theta0: Array) -> Trajector
     )  # fmt: skip
 
 
-def _flatness(objective: Objective, h: Array, horizon: float) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return which modes do not know where they could rest, and which do not come near it in their time."""
-    gain, hurry = objective.eta * objective.k, objective.gamma + 1 / horizon
-    blunt = np.abs(h) <= (_BLUNT * np.max(np.abs(h), initial=0.0) if hurry > 0 else 0.0)
-    return blunt, gain * np.abs(h) < _FLAT * hurry**2
+def _hasty(objective: Objective, h: Array, horizon: float) -> NDArray[np.bool_]:
+    """Return which modes do not come near their rest before time is over."""
+    return objective.eta * objective.k * np.abs(h) < _FLAT * (objective.gamma + 1 / horizon) ** 2
 
 
 def _counted(gamma: float, horizon: float) -> tuple[Array, Array]:
@@ -115,12 +111,13 @@ def _fixed_end(objective: Objective, loss: Quadratic, theta0: Array, endpoint: A
             f"t = {np.pi / math.sqrt(-square[worst]):.6g} lies before the horizon {horizon:.6g}"
         )
     # Both ends as seen from the stationary point, mode by mode; of a flat one as seen from the path with a free end.
-    blunt, flat = _flatness(objective, h, horizon)
+    flat = _hasty(objective, h, horizon)
     rest = np.where(flat, 0.0, -gradient / np.where(flat, 1.0, h))
     mode = np.where(flat, h, 0.0), gain, gamma
     free = _Free(theta0, directions, np.where(flat, gradient, 0.0), mode, (horizon, 0.0))
     way = directions.T @ metric @ (endpoint - theta0)
-    stop = way - rest - free.in_modes(np.array([horizon]))[0][0]
+    (fallen,), (last,) = free.in_modes(np.array([horizon]))
+    stop = way - rest - fallen
     path = _Bridge(free, rest, -rest, stop, square, gamma, horizon)
     _, pace = path.in_modes(np.array([0.0, horizon]))
     late = math.exp(-gamma * horizon)
@@ -129,16 +126,16 @@ def _fixed_end(objective: Objective, loss: Quadratic, theta0: Array, endpoint: A
     if np.any(flat):  # along x from the start −½(xẋ)˙/η = ½kgx
         t, weights = _counted(gamma, horizon)
         sunk = weights @ (path.in_modes(t[:, 0])[0] + free.in_modes(t[:, 0])[0])
-        last = pace[1] + free.in_modes(np.array([horizon]))[1][0]
-        costs = np.where(flat, late * way * last / (2 * objective.eta) + objective.k * gradient * sunk / 2, costs)
+        own = late * way * (pace[1] + last) / (2 * objective.eta) + objective.k * gradient * sunk / 2
+        costs = np.where(flat, own, costs)
     action = float(np.sum(costs)) + resting_action(objective.k * level, gamma, 0.0, horizon)
     action += final_charge(objective, float(loss.value(endpoint)))
-    depths = np.where(flat & ~blunt, gradient**2 / np.where(blunt, 1.0, h) / 2, 0.0)
-    tilted = np.abs(gradient) > 1e-12 * np.max(np.abs(gradient), initial=0.0)
-    cost_to_go = float(np.sum(costs)) + resting_action(objective.k * float(np.sum(depths)), gamma, 0.0, horizon)
+    blunt, depths = modes.depths(h, gradient, timeless=False)
+    depth, lost = float(np.sum(depths[flat])), np.any(flat & blunt & modes.tilted(gradient))
+    cost_to_go = float(np.sum(costs)) + resting_action(objective.k * depth, gamma, 0.0, horizon)
     return Trajectory(
-        objective, loss, plot_times(1.0, horizon), action, math.nan if np.any(flat & blunt & tilted) else cost_to_go,
-        endpoint.copy(), ClosedForm.name, path.position, path.rate, end=horizon,
+        objective, loss, plot_times(1.0, horizon), action, math.nan if lost else cost_to_go, endpoint.copy(),
+        ClosedForm.name, path.position, path.rate, end=horizon,
     )  # fmt: skip
 
 

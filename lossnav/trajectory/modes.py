@@ -14,16 +14,17 @@ from typing import Any
 
 import numpy as np
 import scipy
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from lossnav._checks import Array, NoMinimiser
 from lossnav.problem.functions.roots import exp_mean, fast_rate, slow_rate
 
 __all__ = [
-    "Modes", "decompose", "displacement", "exp_mean", "fast_rate", "focal_time", "require_minimiser",
-    "rounding", "slow_rate", "speed", "waves", "whitening",
+    "Modes", "decompose", "depths", "displacement", "exp_mean", "fast_rate", "focal_time", "require_minimiser",
+    "rounding", "slow_rate", "speed", "tilted", "waves", "whitening",
 ]  # fmt: skip
 
+_BLUNT = 1e-6  # of the largest curvature: below it half of the digits of g/h are rounding
 _GAUSS_NODES, _GAUSS_WEIGHTS = np.polynomial.legendre.leggauss(48)
 
 
@@ -69,6 +70,20 @@ def decompose(hessian: Array, metric: Array | None = None) -> Modes:
     return Modes(curvature, directions)
 
 
+def tilted(gradient: Array) -> NDArray[np.bool_]:
+    """Return which modes have a gradient that is no rounding of the others'."""
+    return np.abs(gradient) > 1e-12 * np.max(np.abs(gradient), initial=0.0)
+
+
+def depths(curvature: Array, gradient: Array, timeless: bool) -> tuple[NDArray[np.bool_], Array]:
+    """Return which modes are too flat beside the others to know where they could rest, and g²/2h, 0 for these.
+
+    Without a discount or an end (``timeless``) all that curve go there, and must know.
+    """
+    blunt = np.abs(curvature) <= (0.0 if timeless else _BLUNT * np.max(np.abs(curvature), initial=0.0))
+    return blunt, np.where(blunt, 0.0, gradient**2 / np.where(blunt, 1.0, curvature) / 2)
+
+
 def focal_time(curvature: Array, gain: float, gamma: float, charge: float = 0.0) -> Array:
     r"""Return after which time per mode a free end is no minimum any more, in the shape of ``curvature``; inf: never.
 
@@ -104,7 +119,6 @@ def require_minimiser(
                 f"t = {focal[worst]:.6g} lies before the horizon {horizon:.6g}"
             )
         return
-    tilted = np.abs(gradient) > 1e-12 * np.max(np.abs(gradient), initial=0.0)
     negative = (square < 0) | ((square == 0) & (curvature < 0))
     if np.any(negative):
         worst = int(np.argmin(curvature))
@@ -114,7 +128,7 @@ def require_minimiser(
             f"{square[worst]:.6g} must be > 0; raise gamma above {needed:.6g}, "
             "set a horizon, or use |h|"
         )
-    if gamma == 0 and np.any((square == 0) & tilted):
+    if gamma == 0 and np.any((square == 0) & tilted(gradient)):
         raise NoMinimiser(
             "no minimiser: gamma = 0 and the gradient has a component along a flat direction of the Hessian, "
             "so J falls without bound; set gamma > 0 or a horizon"
