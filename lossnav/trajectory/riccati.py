@@ -267,7 +267,7 @@ def _standing(closed: Array, shift: Array, valley: bool) -> Array | None:
 
 def _blur(loss: Quadratic, centre: Array) -> Array:
     """Return a bound on the rounding error of the gradient at ``centre``, shape (D,)."""
-    origin = np.zeros(loss.dim) if loss.minimum is None else loss.minimum
+    origin = np.zeros(loss.dim) if loss.minimum is None or loss.tilt is not None else loss.minimum
     size = np.abs(loss.gradient(origin)) + np.abs(loss.hessian(centre)) @ (np.abs(centre) + np.abs(origin))
     return 4 * loss.dim * float(np.finfo(float).eps) * size
 

@@ -77,6 +77,30 @@ def test_j_and_the_path_are_exact_from_steep_modes_to_flat_ones(kind, seed):
     np.testing.assert_allclose(here, places, rtol=1e-9, atol=1e-9 * (0 if stop is None else np.max(np.abs(stop))))
 
 
+@pytest.mark.parametrize("seed", range(draws(20)))
+def test_a_hessian_that_couples_its_parameters_keeps_them_too(seed):
+    """Its minimum is far away, and large numbers would cancel: in the gradient by steep entries times a flat way."""
+    rng = np.random.default_rng(seed)
+    turn, tilt, place, stop = np.linalg.qr(rng.normal(size=(3, 3)))[0], *rng.normal(size=(3, 3))
+    hessian = turn @ np.diag([1.0, 0.3, 10.0 ** rng.uniform(-16, -2)]) @ turn.T
+    hessian = (hessian + hessian.T) / 2
+    loss = ln.losses.Quadratic(hessian, gradient=tilt, offset=0.3)
+    np.testing.assert_allclose(loss.gradient(place), tilt + hessian @ place, rtol=1e-13, atol=1e-14)
+    assert loss.value(place) == pytest.approx(0.3 + tilt @ place + place @ hessian @ place / 2, rel=1e-13)
+    with mp.workdps(60):
+        curvatures, vectors = (part.tolist() for part in map(np.array, mp.eigsy(mp.matrix(hessian.tolist()))))
+        vectors = np.array(vectors, dtype=object).reshape(3, 3)
+        g, ends = (np.array([mp.mpf(float(x)) for x in vector]) @ vectors for vector in (tilt, stop))
+    for objective, known in (
+        (ln.Objective(gamma=0.5), [None] * 3), (ln.Objective(gamma=0.5, horizon=2.0), [None] * 3),
+        (ln.Objective(gamma=0.5, horizon=2.0), ends),
+    ):  # fmt: skip
+        path = ln.solve(objective, loss, np.zeros(3), endpoint=None if known[0] is None else stop)
+        modes = zip(curvatures, g, known, strict=True)
+        least = sum(exact(h, slope, 0.3 * (i == 0), objective, end)[0] for i, (h, slope, end) in enumerate(modes))
+        assert path.action == pytest.approx(least, rel=1e-9, abs=1e-9)
+
+
 @pytest.mark.parametrize("h", [1e-16, 1e-12, 1e-8, 1e-4, 1.0, 1e4])
 def test_where_acceleration_is_charged_it_is_exact_too(h):
     loss = ln.losses.Quadratic([[h]], gradient=[1.0], offset=0.3)

@@ -70,10 +70,10 @@ class Quadratic(Loss):
 
     def gradient(self, theta: ArrayLike) -> Array:
         theta = self._points(theta)
-        if self.minimum is not None:
-            return (theta - self.minimum) @ self._hessian
-        assert self.tilt is not None
-        return self.tilt + theta @ self._hessian
+        if self.tilt is not None:
+            return self.tilt + theta @ self._hessian
+        assert self.minimum is not None
+        return (theta - self.minimum) @ self._hessian
 
     def hessian(self, theta: ArrayLike) -> Array:
         return np.broadcast_to(self._hessian, (*self._points(theta).shape, self.dim))
@@ -82,7 +82,7 @@ class Quadratic(Loss):
         return None if self.minimum is None else self.minimum[None, :]
 
     def expression(self, symbols: Any) -> Any:
-        centre = np.zeros(self.dim) if self.tilt is not None or self.minimum is None else self.minimum
+        centre = np.zeros(self.dim) if self.minimum is None or self.tilt is not None else self.minimum
         x = [s - float(c) if c else s for s, c in zip(symbols, centre, strict=True)]
         total: Any = self.offset
         for i in range(self.dim):
