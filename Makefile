@@ -50,7 +50,7 @@ BOOK := _config.yml _toc.yml $(shell find book \( -name _vendor -o -name __pycac
 LEDGER := $(wildcard tests/equations/ledger.yml)
 CHAPTERS = $(shell $(PY) book/_tools/notebooks.py list)
 
-.PHONY: help install book pdf zip archive site notebooks check quick lint test outputs release committed reproduce nightly fuzz draws mutants wrong audit older sanitize browser shots clean
+.PHONY: help install book pdf zip archive site notebooks check quick lint style types test outputs release committed reproduce nightly fuzz draws mutants wrong audit older sanitize browser shots clean
 
 help:
 	@sed -n '3,7s/^#  *//p' Makefile
@@ -112,25 +112,30 @@ site: pdf
 notebooks: $(BOOK_READY)
 	@$(PY) book/_tools/notebooks.py write --stale
 
-lint: $(TEST_READY)
+lint: style types
+
+style: $(TEST_READY)
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/ruff format --check --quiet . || { echo "lint: run $(BIN)/ruff format ."; exit 1; }
-	@$(BIN)/mypy --no-error-summary lossnav book/_tools benchmarks
-	@$(PY) book/_tools/node.py check
 	@said=$$(PYTHONPATH=book $(BIN)/lint-imports --no-cache 2>&1) || { echo "$$said"; exit 1; }
 	@said=$$($(BIN)/zizmor --quiet --offline --no-progress .github 2>&1) || { echo "$$said"; exit 1; }
-	@echo "lint: ruff, mypy, import-linter, zizmor and, where they are installed, tsc and ESLint have nothing to say"
+	@echo "lint: ruff, import-linter and zizmor have nothing to say"
 
-# A look at every wing in a minute: of each file the first tests that take less than a second, in one case; lint goes on
-# beside them.
+# In a new clone mypy takes a minute: half of it reads the types of others.
+types: $(TEST_READY)
+	@$(BIN)/mypy --no-error-summary lossnav book/_tools benchmarks
+	@$(PY) book/_tools/node.py check
+	@echo "lint: mypy and, where they are installed, tsc and ESLint have nothing to say"
+
+# A look at every wing in a minute: of each file the first tests that take less than a second, in one case.
 # To read the files that are left out takes as long as a hundred tests; of doctests the first module alone would be run.
-check: $(TEST_READY) $(VENDORED)
-	@$(MAKE) --no-print-directory -j 2 lint quick
+check: style quick
 	@echo "check: passed, $(TOOK)"
 
 quick: $(TEST_READY) $(VENDORED)
 	@$(PY) -m pytest -n 2 --dist loadscope --few 2 -m "not browser and not slow" \
-		$(addprefix --ignore tests/,browser optim/test_torch_matrix.py optim/test_distributed.py package/test_doctests.py)
+		$(addprefix --ignore tests/,browser optim/test_torch_matrix.py optim/test_distributed.py package/test_doctests.py \
+		inputs/test_inputs_stretched.py inputs/test_inputs_walk.py)
 
 # The pages that tests look at are those of `make book`, if they are of what lies here. Else they are built from the
 # committed outputs, and nbval proves, beside that, that the code gives these: nothing is computed twice.

@@ -34,6 +34,7 @@ def test_a_reader_that_has_left_already_is_no_error(tmp_path):
     assert done.stderr == "" and (tmp_path / "code").read_text() == "0\n"
 
 
+@pytest.mark.slow
 def test_a_reader_that_stops_early_is_no_error():
     done = shell("lossnav solve --gamma 1 --start=0,1 --points 5000 | head -1; exit ${PIPESTATUS[0]}")
     assert done.stdout.startswith("method") and done.stderr == "" and done.returncode == 0

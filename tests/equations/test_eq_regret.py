@@ -42,6 +42,7 @@ def _least(start, gamma, eta=1.0, k=1.0):
 # -------------------------------------------------------------------------------------------------------- L20, L22, L23
 
 
+@pytest.mark.slow
 def test_regret_identity_symbolically():
     """The integrand, with k L from Hamilton–Jacobi–Bellman, is |θ̇ − θ̇*|² and a derivative: any G(θ), any f(θ)."""
     t, gamma, eta = sp.symbols("t gamma eta", positive=True)

@@ -16,6 +16,7 @@ from lossnav.euler_lagrange import derive
 ETA, K, GAMMA = sympy.symbols("eta k gamma", positive=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "first",
     [

@@ -112,6 +112,7 @@ def derived(discount, metric, decay, fading, curved):
     return speed, float(gap.subs({s: number[s.name] for s in gap.free_symbols}))
 
 
+@pytest.mark.slow
 def test_the_formulas_that_are_set_are_those_that_sympy_derives():
     for at in PLANNED:
         names = rates({**at, "time": "exact"})

@@ -25,6 +25,7 @@ ALL = (
 )
 
 
+@pytest.mark.slow
 def test_script_and_library_have_the_same_rates_and_weights(module):
     for setting, answer in zip(SETTINGS, module(explore.Deadline)(ALL, SETTINGS), strict=True):
         widget = oracles.Deadline(**setting)

@@ -25,6 +25,7 @@ def test_the_script_draws_what_the_library_says(frame, setting):
     assert_shows_the_same(widget, drawn["curves"], drawn["words"])
 
 
+@pytest.mark.slow
 def test_the_twins_that_are_kept_are_what_the_scripts_draw(node):
     assert pictures.problems() == []
 

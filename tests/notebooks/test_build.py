@@ -33,6 +33,7 @@ def test_a_notebook_that_fails_is_told_in_full_and_not_kept(
     assert list(build.pending(tmp_path / "cache")) == ["broken"]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not forks.FORKS, reason="kernels are forked under Linux")
 def test_a_kernel_that_does_not_begin_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(forks, "KERNEL", "raise SystemExit('nothing to compute with')")

@@ -93,6 +93,7 @@ def test_a_method_is_cited_on_the_page_that_names_it_most(key: str) -> None:
     assert key in cited(page), page
 
 
+@pytest.mark.slow
 def test_no_optimizer_is_named_without_its_source() -> None:
     """Those of the atlas: of what torch and a large collection have."""
     record = json.loads((BOOK / "results" / "atlas.json").read_text(encoding="utf-8"))

@@ -131,6 +131,7 @@ def test_torchs_optimizers_are_read_with_their_numbers(make, law, rate, decay, n
     assert reading.symmetries["sign"] < 1e-9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("eps", [0.01, 0.1, 1.0])
 def test_a_large_epsilon_is_no_share_of_the_newest_gradient(eps):
     """Beside it a law with one number more has a residual that is a little smaller."""

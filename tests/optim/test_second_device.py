@@ -229,10 +229,12 @@ def test_what_runs_on_the_cpu_runs_there(second_device, check):
     second_device(check)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["mnist", "cifar10"])
 def test_training_waits_for_the_device_once_an_interval(second_device, name):
     second_device(trains, name)
 
 
+@pytest.mark.slow
 def test_the_device_knows_its_tensors_from_those_of_the_cpu(second_device):
     second_device(meets)

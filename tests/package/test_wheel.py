@@ -12,6 +12,7 @@ from email.parser import Parser
 import pytest
 from paths import ROOT, config
 
+pytestmark = pytest.mark.slow  # each reads what is built first
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 RUN = """
 import doctest, sys

@@ -52,6 +52,7 @@ def whole(kind, state, mean, scale=2.0):
     return scale * (c + belief.floor * np.trace(c) / len(c) * np.eye(len(c)))
 
 
+@pytest.mark.slow
 def test_what_m_keeps_of_white_noise_is_the_sum_of_its_squared_weights():
     """Weights found by showing a filter one unit gradient at a time; and what has no plain weights is refused."""
     for corrected in (True, False):

@@ -85,6 +85,7 @@ def agrees(objective, loss, start, programme, counts):
 # 54 was certified at five times its cost and 43 refused, while the best place to rest was not found; and then 0, where
 # the path to a far one stops half-way and seems cheaper than it is. At 317 the law of a rest did not know that a drift
 # bends, and the best one passed for none; at 306 it lies far out.
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 43, 54, 306, 317, *range(1, draws(1))])
 def test_with_a_drift(seed):
     objective, loss, rng = drifting(seed)
@@ -95,6 +96,7 @@ def test_with_a_drift(seed):
         assert seed not in (0, 43, 54, 306, 317)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(draws(3)))
 def test_in_a_metric_that_depends_on_the_place(seed):
     objective, loss, rng = drifting(seed)
@@ -112,6 +114,7 @@ def test_in_a_metric_that_depends_on_the_place(seed):
 
 
 # At 75 a path whose Newton iteration stopped seems cheaper than it is, too.
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [75, *range(draws(5))])
 def test_with_a_deadline(seed):
     objective, loss, rng = drifting(seed)

@@ -27,6 +27,7 @@ def ends(gamma, loss, start, **objective):
     return float(path.asymptote[0]), [c.action for c in path.candidates]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_closed_forms_of_random_quartics(seed):
     """L′ = 4A(θ−m)(θ−b)(θ−p) with wells up to ten times as wide as each other, any η, k, G, and either order."""
@@ -49,6 +50,7 @@ def test_closed_forms_of_random_quartics(seed):
     assert phase_plane.barrier_discount(objective, quartic) == pytest.approx(exact.barrier, rel=1e-9)
 
 
+@pytest.mark.slow
 def test_above_the_pulled_bound_crossing_still_wins_beside_the_barrier():
     """d = −1.4, γ = 2.72 > 2√(κ|h_b|) = 2.678: direct minimisation decides, and brackets the indifference point."""
     loss = section(d=-1.4)
@@ -64,6 +66,7 @@ def test_above_the_pulled_bound_crossing_still_wins_beside_the_barrier():
     assert phase_plane.indifference_point(ln.Objective(gamma=3.0293), loss) == pytest.approx(barrier, abs=1e-14)
 
 
+@pytest.mark.slow
 def test_a_pushed_shallow_well_claims_ground_beyond_the_barrier():
     """Between the two wells' speeds only the orbit into the shallow one passes: the Skiba point is on the deep side."""
     loss, objective = PULLED_SHALLOW_SIDE_PUSHED, ln.Objective()
@@ -78,6 +81,7 @@ def test_a_pushed_shallow_well_claims_ground_beyond_the_barrier():
     assert phase_plane.indifference_point(ln.Objective(gamma=3.41), loss) == 0.0
 
 
+@pytest.mark.slow
 def test_below_its_threshold_the_point_is_the_barrier_where_both_orbits_pass_equally_fast():
     """γ_bar is sufficient, not necessary: by symmetry at any γ, without it where θ_s changes sides."""
     symmetric = section(d=0.0)
@@ -99,6 +103,7 @@ def test_below_its_threshold_the_point_is_the_barrier_where_both_orbits_pass_equ
     assert speeds[0] == pytest.approx(-speeds[1], rel=1e-6) and speeds[1] > 0.1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2))
 def test_random_wells_by_direct_minimisation_on_both_sides_of_both_thresholds(seed):
     """L′ = (θ−m)(θ−b)(θ−p)e^{αθ+β sin 2θ}: no quartics. Starts: the shallow minimum, and both sides of θ_s."""
@@ -143,6 +148,7 @@ def everything(objective, loss, size, span):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("size", "height", "unit", "form"),
     [
@@ -164,6 +170,7 @@ def test_no_unit_matters(size, height, unit, form):
     np.testing.assert_allclose(numbers / units, in_plain_units(), rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_equal_depths():
     """γ_het = 0. Mirror-symmetric wells divide at the barrier; x²(1−x)²e^{2x} does not, and solve agrees."""
     symmetric = section(d=0.0)
@@ -229,6 +236,7 @@ def test_thresholds_are_speeds_of_fronts():
     assert measured(barrier, [7.0, 10.0], -20.0) == pytest.approx(bar, rel=3e-3)
 
 
+@pytest.mark.slow
 def test_several_wells_pairwise_and_merged():
     """Roots −2, −1.3, 0, .7, 2: leaving the first well pays for the third where it would not for the second."""
     loss = Landscape([-2.0, -1.3, 0.0, 0.7, 2.0])

@@ -53,6 +53,7 @@ def test_a_bowl_behind_three_hills():
     assert path.action == pytest.approx(best_of_random_ways(objective, loss, start, 0), rel=1e-6)
 
 
+@pytest.mark.slow
 def test_of_more_rests_than_are_followed_one_behind_a_wall_is_not_left_out(monkeypatch):
     """A straight line to the deepest well crosses a wall, and costs most; round it the path costs least."""
     wells = [(0.0, 0.0, 3.0), (3.2, 1.0, 0.6), (3.2, -1.0, 0.6), (2.4, 1.6, 0.5), (2.4, -1.6, 0.5)]
@@ -81,6 +82,7 @@ def test_random_hills(seed):
     assert path.action <= best_of_random_ways(objective, loss, start, seed) * (1 + 1e-6)
 
 
+@pytest.mark.slow
 def test_what_is_called_point_by_point_is_looked_round_too():
     loss = landscapes.hills(10.0, 0.405, [(-2, 0.1), (-2, -1), (-2, -2.1)])
     slow = ln.losses.Function(

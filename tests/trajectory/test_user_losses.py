@@ -56,6 +56,7 @@ CASES = {  # function, γ, start, bound on calls, time until the path rests
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_the_lowest_of_all_rests_in_few_calls(name):
     """J and its end against IPOPT's best path to each rest that was found; 175,257 calls in one extremal before."""

@@ -18,6 +18,7 @@ def turning(rate, gamma=0.0, **options):
     return ln.Objective(gamma=gamma, drift=ln.drifts.rotation(rate), **options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("gamma", "method"), [(0.0, "auto"), (0.0, "bvp"), (0.5, "bvp")])
 def test_solve_does_not_say_that_the_ring_has_no_optimum_or_a_resting_one(gamma, method):
     began = time.process_time()
@@ -29,6 +30,7 @@ def test_solve_does_not_say_that_the_ring_has_no_optimum_or_a_resting_one(gamma,
     assert np.linalg.norm(attempt(attempt.end / 2)) == pytest.approx(1, abs=1e-2)  # on the ring
 
 
+@pytest.mark.slow
 def test_gamma_zero_says_what_resting_and_going_round_cost():
     assert wandering.lowest_rest(turning(1.0), ring(), np.array([1.5, 0.5])) == pytest.approx(7 / 16, rel=1e-9)
     with pytest.raises(ln.NotConverged, match=r"resting costs 0\.4375 per unit of time"):

@@ -15,6 +15,7 @@ X = torch.randn(12, 3, generator=torch.Generator().manual_seed(1), dtype=torch.f
 Y = torch.randn(12, 1, generator=torch.Generator().manual_seed(2), dtype=torch.float64)
 
 
+@pytest.mark.slow
 def test_it_is_the_trace_of_the_matrices():
     """Of the samples' own covariance to all digits; test_noise_spectrum.py holds that against the gradients'."""
     torch.manual_seed(0)

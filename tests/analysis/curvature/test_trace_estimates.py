@@ -31,6 +31,7 @@ def test_a_hessians_trace_is_the_sum_of_its_diagonal(case):
     assert estimate.value == pytest.approx(estimate.samples.mean().item(), rel=1e-12)
 
 
+@pytest.mark.slow
 def test_the_mean_is_unbiased_and_the_error_is_the_spread_of_estimates():
     operator = steep()
     exact, squares = operator.matrix.trace().item(), operator.matrix.square()

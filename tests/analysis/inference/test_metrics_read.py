@@ -23,6 +23,7 @@ def test_i9_one_path_on_a_coupled_bowl_tells_discount_and_metric():
     assert ln.infer(PLACES, COUPLED, times=T, noise=1e-4).fit.refuted  # of one with G = I
 
 
+@pytest.mark.slow
 def test_i9_three_parameters_and_other_stakes():
     rng = np.random.default_rng(0)
     root = rng.normal(size=(3, 3))

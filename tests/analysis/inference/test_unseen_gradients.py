@@ -40,6 +40,7 @@ def share(found, name, truth):
     return np.mean([inference.estimates[name].low <= truth <= inference.estimates[name].high for inference in found])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "by_others"), [({}, False), ({"rank": 1}, False), ({"beta": 0.0}, False), ({}, True)]
 )
@@ -53,6 +54,7 @@ def test_i24_intervals_hold_the_truth_as_often_as_they_say(options, by_others):
     assert np.mean([inference.rule == ("heavy ball" if beta else "gradient descent") for inference in inferences]) > 0.9
 
 
+@pytest.mark.slow
 def test_i24_the_gradient_of_another_batch_misleads_and_is_refuted():
     weights, _, other, _ = simulated(2)
     results = read(weights, other)

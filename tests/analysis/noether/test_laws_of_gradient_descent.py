@@ -40,6 +40,7 @@ def turn(beta, *, dampening=0.0, nesterov=False, decoupled=False, seed=0):
     return math.sqrt(np.mean(angles)) / (eta * predicted)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [{}, {"dampening": 0.5}, {"nesterov": True}, {"decoupled": True}],

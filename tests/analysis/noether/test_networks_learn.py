@@ -145,6 +145,7 @@ def test_radius_relaxes_at_the_rate_of_the_law():
         assert abs(rate / law - 1) < 0.25
 
 
+@pytest.mark.slow
 def test_pairs_and_sums_of_a_relu_network_exactly():
     """Rescaling of each hidden unit and the shift of all logits, under momentum and decay: no gradient enters."""
     x, y = pixels()

@@ -74,6 +74,7 @@ def test_real_mnist():
     assert repr(mnist).endswith(f"10 classes; {mnist.provenance})")
 
 
+@pytest.mark.slow
 def test_real_mnist_by_environment_or_by_its_own_folder_or_raw(monkeypatch, tmp_path):
     expected = data.load("mnist", root=DATA / "mnist")
     monkeypatch.setenv("LOSSNAV_DATA", str(DATA))

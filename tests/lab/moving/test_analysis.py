@@ -25,6 +25,7 @@ def line(slopes=(1.0, 0.05)) -> tuple[nn.Module, tuple[torch.Tensor, torch.Tenso
 SETTING = moving.Setting(eta=0.02, beta=0.8, batch=16)
 
 
+@pytest.mark.slow
 def test_a_regression_at_its_minimum_is_predicted_in_every_row():
     model, data = line(slopes=(1.0, 0.5))
     analysis = moving.analyse(model, data, SETTING, loss=mse_loss, steps=4000, burn=1000, modes=2, seed=3)
@@ -35,6 +36,7 @@ def test_a_regression_at_its_minimum_is_predicted_in_every_row():
     assert not analysis.notes
 
 
+@pytest.mark.slow
 def test_a_drift_along_a_flat_direction_is_told_of():
     """The start is moved along a direction that is so flat that neither loss nor speed shows it."""
     model, data = line(slopes=(1.0, 0.02))
@@ -44,6 +46,7 @@ def test_a_drift_along_a_flat_direction_is_told_of():
     assert analysis.rows[0].ratio == pytest.approx(1.0, abs=0.15)
 
 
+@pytest.mark.slow
 def test_equipartition_takes_the_curvature_of_the_walk_and_not_of_its_mean():
     """L = w²/2 + 3w⁴/10 + wξ, whose curvature 1 + 18w²/5 the noise leaves at its mean alone as it is."""
     model = nn.Linear(1, 1, bias=False).double()

@@ -60,6 +60,7 @@ def test_fewer_examples_are_a_random_part_of_them():
     assert whole != part and part == pytest.approx(whole, rel=0.15)
 
 
+@pytest.mark.slow
 def test_batches_say_what_examples_say_where_both_can():
     model, data = network(), examples()
     points = parameters_to_vector(model.parameters()).detach()[None]

@@ -39,6 +39,7 @@ def restated(time=1.0, length=1.0, cost=1.0, *, horizon=math.inf, feed=False):
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"horizon": 2.0}, {"horizon": 2.0, "feed": True}], ids=str)
 def test_plans_of_beliefs_do_not_feel_the_units(options):
     """In units of 1e−20 of the time J of a deadline was 18.7 instead of .771, without a word."""
@@ -61,6 +62,7 @@ NUMBERS = dict.fromkeys(
 NUMBERS |= {"mean_diffusion": 0.3, "variance_diffusion": 0.3}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NUMBERS)
 @pytest.mark.parametrize("horizon", [math.inf, 2.0])
 def test_plans_answer_or_refuse(name, horizon):
