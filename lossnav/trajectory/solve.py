@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from lossnav import _checks
 from lossnav._checks import Array, NoMinimiser, NotConverged
 from lossnav.problem.functions.budget import Budget, OutOfBudget
-from lossnav.problem.losses import Loss
+from lossnav.problem.losses import Loss, Quadratic
 from lossnav.problem.losses.function import Formula
 from lossnav.problem.objective import Objective, check_objective
 from lossnav.trajectory import registry, units
@@ -305,7 +305,7 @@ def _check_energy(result: Trajectory) -> Trajectory:
     """Check γJ = kL(θ₀) − |θ̇₀|²_G/2η, which every extremal of the infinite-horizon problem without drift obeys.
 
     Other prices have others: φ*(p₀) is what their extremals leave, and no path says its costate. In natural units: next
-    to a rest both sides are rounding of a loss of order one.
+    to a rest both sides are rounding of a loss of order one, unless it is quadratic, whose differences have all digits.
     """
     objective = result.objective
     if (
@@ -322,7 +322,8 @@ def _check_energy(result: Trajectory) -> Trajectory:
     height = float(result.potential(start)[0])
     predicted = (height - float(result.kinetic(start)[0])) / objective.gamma
     size = max(abs(predicted), abs(result.action), abs(height) / objective.gamma)
-    if abs(predicted - result.action) > 1e-3 * size + 1e-12 * (1 + 1 / objective.gamma):
+    rounding = 0.0 if isinstance(result.loss, Quadratic) else 1e-12 * (1 + 1 / objective.gamma)
+    if abs(predicted - result.action) > 1e-3 * size + rounding:
         detail = f"by {abs(predicted - result.action) / size:.1g} of it; give more steps or a longer horizon"
         return replace(result, status=Status.ENERGY_BROKEN, detail=detail)
     return result

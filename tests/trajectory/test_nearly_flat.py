@@ -122,3 +122,17 @@ def test_a_deadline_does_not_ask_how_far_a_rest_is(h, drift):
     objective = ln.Objective(gamma=0.5, horizon=2.0, drift=drift)
     collocated, known = (ln.solve(objective, loss, [1.0, 1.0], method=method) for method in ("bvp", "auto"))
     assert collocated.action == pytest.approx(known.action, rel=1e-7)
+
+
+@pytest.mark.parametrize("h", [1e-12, 1e-8, 1e-3])
+@pytest.mark.parametrize("method", ["bvp", "action", "riccati"])
+def test_a_method_that_is_asked_for_loses_no_digits_in_silence(method, h):
+    """The rest is 1/h away, its loss 1/2h lower: what a method rounds there may be all that J is."""
+    objective = ln.Objective(gamma=0.5)
+    valley = ln.losses.Quadratic([[h]], gradient=[1.0])
+    try:
+        path = ln.solve(objective, valley, [0.0], method=method)
+    except ln.NotConverged:
+        assert method == "bvp" and h < 1e-3
+    else:
+        assert path.action == pytest.approx(exact(h, 1.0, 0.0, objective)[0], rel=1e-3)
