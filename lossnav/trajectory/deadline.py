@@ -77,15 +77,21 @@ def from_starts(
 def carried(problem: Transcription, theta0: Array) -> list[Array]:
     """Return where the drift alone carries the learner, and the drift with a pull downhill: paths that need not rest.
 
-    A drift that is no gradient may carry it round for ever, and no straight line comes near such a path. Flows that
-    leave the neighbourhood are none to start from, and none is of a drift that nobody can profit from. They begin a
-    hair beside θ₀, shape (D,), where they might stand still.
+    A drift that is no gradient may carry it round for ever, and no straight line comes near such a path; and a current
+    carries it away. Flows that leave the neighbourhood are none to start from, and none is of a drift that only draws
+    towards the origin or apart from it. They begin a hair beside θ₀, shape (D,), where they might stand still.
     """
     objective, drift = problem.objective, problem.objective.drift
-    symmetric = isinstance(drift, Linear) and np.array_equal(drift.matrix(len(theta0)), drift.matrix(len(theta0)).T)
-    if drift is None or symmetric:
+    if drift is None:
         return []
-    aside = theta0 + 1e-3 * (1 + np.abs(theta0)) * np.random.default_rng(0).uniform(-2, 2, size=len(theta0))
+    dim = len(theta0)
+    if (
+        isinstance(drift, Linear)
+        and np.array_equal(drift.matrix(dim), drift.matrix(dim).T)
+        and not drift.offset(dim).any()
+    ):
+        return []
+    aside = theta0 + 1e-3 * (1 + np.abs(theta0)) * np.random.default_rng(0).uniform(-2, 2, size=dim)
     pull = objective.eta * objective.k * np.linalg.inv(objective.metric_at(theta0))
     size = 1e3 * (1 + float(np.max(np.abs(theta0))))
 

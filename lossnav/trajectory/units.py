@@ -224,16 +224,20 @@ def _under_constant(
     else:
         curvature = _steepness(loss, theta0, size or 1.0, control_gain)
     pace = 2.0 ** min((math.log2(curvature) + control_gain) / 2, 1000.0) if curvature > 0 else 0.0
+    speed = 0.0
     if objective.drift is not None:
         pace = math.hypot(pace, float(np.max(np.abs(objective.drift.jacobian(theta0)), initial=0.0)))
+        speed = float(np.max(np.abs(objective.drift(np.zeros_like(theta0))), initial=0.0))
+    if not exact:  # on a plateau the samples say nothing, and what is known better decides
+        paces = [rate for rate in (pace, objective.gamma, speed / (size or 1.0)) if rate > 0]
+        pace = min(paces, key=lambda rate: abs(math.log2(rate)), default=0.0)
     time = _time(objective, pace, span)
     if exact and (known is None or span is not None or math.isfinite(objective.horizon)):
         # A slope without a place that can be reached: how far it leads in a unit of time.
         gradient = float(np.max(np.abs(loss.gradient(theta0)), initial=0.0))
         led = 2.0 ** (math.log2(gradient) + control_gain + 2 * math.log2(time)) if gradient > 0 else 0.0
         size = min(size if known is not None else math.inf, max(_extent(theta0, stop), led))
-    if objective.drift is not None:
-        size = max(size, time * float(np.max(np.abs(objective.drift(np.zeros_like(theta0))), initial=0.0)))
+    size = max(size, time * speed)
     # Only what is far from one is worth a change: the digits of common problems stay.
     length = _power(size or 1.0)
     orders = [math.log2(x) for x in (time, mass, objective.eta, objective.k)]

@@ -1,11 +1,11 @@
 r"""Does a path that never rests do better? Admissible paths under a drift, as upper bounds.
 
 Where f is a gradient, no closed orbit can pay: the drift has no circulation, but it can carry a learner away for good,
-or to a rest farther out than anybody has looked. Where it is none, an orbit can cost less than any place to rest (see
+as a current does that is the same everywhere, or to a rest farther out than anybody has looked. Where it is none, an orbit can cost less than any place to rest (see
 ``cycles``), and a solver that only looks for such places would return the second best without a word. What is computed
 here is an upper bound: the cost of a path that was found with a long deadline and then, if γ > 0, stands still for
-ever or lets the drift carry it; if γ = 0, the cost per unit of time of one of its loops, passed again and again; or
-what it costs to let go.
+ever or lets the drift carry it; if γ = 0, the cost per unit of time of one of its loops, passed again and again, or of
+what a later deadline adds; or what it costs to let go.
 """
 
 from __future__ import annotations
@@ -53,21 +53,29 @@ class Bound:
 def bound(objective: Objective, loss: Loss, theta0: Array) -> Bound | None:
     """Return the cheapest path found from ``theta0``; None where rest is all there is, or nothing was found.
 
-    None without drift, with a drift that neither turns nor draws apart at sampled places, with a deadline, and for a
+    None without drift, with a drift that neither turns nor carries away at sampled places, with a deadline, and for a
     quadratic loss with an affine drift, where the Riccati equation says all.
     """
-    turn, apart = _wildness(objective, loss, theta0)
-    if max(turn, apart) == 0.0 or math.isfinite(objective.horizon) or (turn == 0.0 and objective.gamma == 0):
+    wild = _wildness(objective, loss, theta0)
+    pace = wild.turn or wild.along
+    if not wild or math.isfinite(objective.horizon) or (pace == 0.0 and objective.gamma == 0):
         return None
     # Long enough for some turns, and no longer than the discount leaves anything to pay.
-    horizon = _TURNS * 2 * math.pi / turn if turn > 0 else math.inf
+    horizon = _TURNS * 2 * math.pi / pace if pace > 0 else math.inf
     if objective.gamma > 0:
-        horizon = min(horizon, _FORGOTTEN / objective.gamma)
+        horizon = _FORGOTTEN / objective.gamma if wild.turn == 0.0 else min(horizon, _FORGOTTEN / objective.gamma)
+
+    def dated(span: float) -> Trajectory:
+        return late.dated(objective, loss, theta0, span, theta0[None][:0], _ROUGH)
+
     try:
-        path = late.dated(objective, loss, theta0, horizon, theta0[None][:0], _ROUGH)
+        path = dated(horizon)
+        later = dated(2 * horizon) if objective.gamma == 0 and wild.turn == 0.0 else None
     except NoMinimiser:
         return None
     unresting = replace(path, asymptote=np.full(loss.dim, np.nan), status=Status.NEVER_RESTS, is_minimum=None)
+    if later is not None:  # who goes along with the drift closes no loop
+        return Bound((later.action - path.action) / horizon, (path.error + later.error) / horizon, unresting)
     if objective.gamma == 0:
         rate = _loop_rate(objective, loss, unresting)
         return Bound(rate, 1e-6 * abs(rate) if math.isfinite(rate) else 0.0, unresting)
@@ -84,20 +92,36 @@ def lowest_rest(objective: Objective, loss: Loss, theta0: Array) -> float:
     return float(np.min(objective.cost_rate(loss, places, np.zeros_like(places)), initial=math.inf))
 
 
-def _wildness(objective: Objective, loss: Loss, theta0: Array) -> tuple[float, float]:
-    """Return how fast the drift turns near ``theta0`` and how fast it draws apart; zeros where nobody can profit."""
+@dataclass(frozen=True)
+class _Wild:
+    """How fast a drift turns, how fast it draws apart, and how fast it carries along where it does neither."""
+
+    turn: float = 0.0
+    apart: float = 0.0
+    along: float = 0.0
+
+    def __bool__(self) -> bool:
+        return max(self.turn, self.apart, self.along) > 0.0
+
+
+def _wildness(objective: Objective, loss: Loss, theta0: Array) -> _Wild:
+    """Return what the drift does near ``theta0``; zeros where nobody can profit."""
     drift = objective.drift
     if drift is None or (isinstance(loss, Quadratic) and isinstance(drift, Linear)):
-        return 0.0, 0.0
-    metric = objective.metric_matrix(loss.dim)
-    around = max(1.0, float(np.max(np.abs(theta0)))) * np.random.default_rng(0).uniform(-2, 2, size=(64, loss.dim))
+        return _Wild()
+    metric, extent = objective.metric_matrix(loss.dim), max(1.0, float(np.max(np.abs(theta0))))
+    around = extent * np.random.default_rng(0).uniform(-2, 2, size=(64, loss.dim))
+    places = theta0 + np.concatenate([np.zeros((1, loss.dim)), around])
     # The parts of its Jacobian that turn and that stretch, in the metric, at sampled places.
-    lowered = metric @ drift.jacobian(theta0 + np.concatenate([np.zeros((1, loss.dim)), around]))
+    lowered = metric @ drift.jacobian(places)
     turned = np.swapaxes(lowered, 1, 2)
-    apart = np.max(np.linalg.eigvals(np.linalg.solve(metric, lowered + turned) / 2).real)
-    turn = np.max(np.linalg.norm(np.linalg.solve(metric, lowered - turned) / 2, axis=(1, 2)))
-    rounding = 1e-7 * np.max(np.linalg.norm(np.linalg.solve(metric, lowered), axis=(1, 2)))
-    return (float(turn) / math.sqrt(2) if turn > rounding else 0.0), (float(apart) if apart > rounding else 0.0)
+    apart = float(np.max(np.linalg.eigvals(np.linalg.solve(metric, lowered + turned) / 2).real))
+    turn = float(np.max(np.linalg.norm(np.linalg.solve(metric, lowered - turned) / 2, axis=(1, 2)))) / math.sqrt(2)
+    along = float(np.max(np.linalg.norm(drift(places), axis=-1))) / extent
+    rounding = 1e-7 * (float(np.max(np.linalg.norm(np.linalg.solve(metric, lowered), axis=(1, 2)))) + along)
+    if turn > rounding or abs(apart) > rounding:
+        return _Wild(turn if turn > rounding else 0.0, apart if apart > rounding else 0.0)
+    return _Wild(along=along)
 
 
 def _loop_rate(objective: Objective, loss: Loss, path: Trajectory) -> float:
@@ -127,8 +151,8 @@ def _loop_rate(objective: Objective, loss: Loss, path: Trajectory) -> float:
 
 
 def contested(case: Case) -> bool:
-    """Return whether a path that never rests comes into question: where the drift turns, or draws apart."""
-    return max(_wildness(case.objective, case.loss, case.theta0)) > 0.0
+    """Return whether a path that never rests comes into question: where the drift turns, or carries away."""
+    return bool(_wildness(case.objective, case.loss, case.theta0))
 
 
 def checked(case: Case, solver: Callable[[], Trajectory], settings: Settings | None = None) -> Trajectory:
@@ -145,8 +169,8 @@ def checked(case: Case, solver: Callable[[], Trajectory], settings: Settings | N
     if objective.gamma == 0:
         rest = lowest_rest(objective, loss, theta0)
         if rival.cost < rest - rival.margin - 1e-7 * abs(rest):
-            round_ = 0.0 if abs(rival.cost) < 1e-12 * abs(rest) else rival.cost  # print no rounding errors
-            return _refused(rival, f"resting costs {rest:.6g} per unit of time, going round {round_:.6g}")
+            onward = 0.0 if abs(rival.cost) < 1e-12 * abs(rest) else rival.cost  # print no rounding errors
+            return _refused(rival, f"resting costs {rest:.6g} per unit of time, going on {onward:.6g}")
         return solver()
     # With a discount both have a J: the rival wins where it is below by more than its margin, and is then solved in
     # full.
@@ -200,11 +224,12 @@ def _carried(objective: Objective, loss: Loss, theta0: Array) -> float:
     """Return what it costs to go with a drift for ever: J for γ > 0, else per unit of time.
 
     Infinity where the loss neither settles on the way nor is forgotten, so that nothing is known of the rest of time,
-    or turns too often for that to be seen; and where the drift draws nothing apart.
+    or turns too often for that to be seen; and where the drift carries nobody away.
     """
     drift, gamma = objective.drift, objective.gamma
-    turn, apart = _wildness(objective, loss, theta0)
-    if drift is None or apart == 0.0:
+    wild = _wildness(objective, loss, theta0)
+    away = wild.apart or wild.along
+    if drift is None or away == 0.0:
         return math.inf
 
     def rates(t: float, state: Array) -> Array:
@@ -212,9 +237,9 @@ def _carried(objective: Objective, loss: Loss, theta0: Array) -> float:
         return np.append(drift(place), math.exp(-gamma * t) * objective.k * float(loss.value(place)))
 
     # Who is drawn away soon has settled, and would leave the range of numbers; who goes round is forgotten in the end.
-    for span in sorted([60 / apart] + ([FADED / gamma] if gamma > 0 else [])):
+    for span in sorted([60 / away] + ([FADED / gamma] if gamma > 0 else [])):
         times = np.linspace(0, span, 4001)
-        if turn * times[1] > math.pi:
+        if wild.turn * times[1] > math.pi:
             return math.inf
         with np.errstate(all="ignore"):
             run = scipy.integrate.solve_ivp(

@@ -207,3 +207,30 @@ def test_a_jacobian_by_differences_is_not_followed_for_ever():
     loss = ln.losses.Function(lambda x: (x[0] ** 2 - 1) ** 2 / 4 + x[1] ** 2 / 2 + 0.3 * x[0], dim=2)
     path = ln.solve(ln.Objective(drift=swirl), loss, [1.3, 0.8], max_seconds=20)
     assert path.converged and path.is_minimum
+
+
+def saturating(dim):
+    return ln.losses.Function(lambda x: np.sum(x**2, -1) / (1 + np.sum(x**2, -1)) / 2, dim=dim)
+
+
+@pytest.mark.parametrize("current", [[2.0], [2.0, 0.0]])
+@pytest.mark.parametrize("gamma", [0.1, 0.5])
+def test_a_current_that_is_the_same_everywhere_carries_past_a_rest_that_costs_more(current, gamma):
+    """Its Jacobian is zero: it neither turns nor draws apart. To hold out costs up to |f|²/2 = 2, to go along 1/2."""
+    start = np.full(len(current), 0.3)
+    drift = ln.drifts.Linear(np.zeros((len(current),) * 2), current)
+    path = ln.solve(ln.Objective(gamma=gamma, drift=drift), saturating(len(current)), start)
+    t = np.linspace(0, 40 / gamma, 200_001)
+    along = np.trapezoid(np.exp(-gamma * t) * saturating(len(current)).value(start + np.outer(t, current)), t)
+    dated = ln.solve(ln.Objective(gamma=gamma, drift=drift, horizon=40 / gamma), saturating(len(current)), start)
+    assert path.converged and np.all(np.isnan(path.asymptote))
+    assert path.action == pytest.approx(dated.action, rel=1e-6)
+    assert path.action <= along * (1 + 1e-9)
+
+
+def test_without_a_discount_it_is_said_what_holding_out_in_a_current_costs_and_what_going_on_does():
+    current = ln.Objective(drift=ln.drifts.Linear([[0.0]], [2.0]))
+    with pytest.raises(ln.NotConverged, match=r"resting costs 2 per unit of time, going on 0\.4998"):
+        ln.solve(current, saturating(1), [0.3])
+    weak = ln.Objective(drift=ln.drifts.Linear([[0.0]], [0.5]))  # against which it holds out for 1/8
+    assert ln.solve(weak, saturating(1), [0.3]).asymptote == pytest.approx([0.0], abs=1e-6)
