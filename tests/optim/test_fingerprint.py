@@ -345,6 +345,56 @@ def test_what_noise_decides_is_not_said(inner, noise, decay, words):
     assert reading.counts == (inner is adam)
 
 
+class Odd(Signs):
+    """Of what a list of laws invites to misread."""
+
+    @torch.no_grad()
+    def step(self):
+        for p in self.param_groups[0]["params"]:
+            kind, state = self.param_groups[0]["betas"], self.state[p]
+            t = state["t"] = state.get("t", 0) + 1
+            m = state["m"] = 0.9 * state.get("m", torch.zeros_like(p)) + 0.1 * torch.sign(p.grad)
+            step = {"signs added up": m, "signs times weights": torch.sign(p.grad) * p.abs()}.get(kind, p.grad)
+            p -= 0.01 * step * (1 - t / 10 if kind == "stops" and t < 10 else kind != "stops")
+            p *= 1 - 0.01 * (kind == "late decay" and t > 20)
+            p -= 1e-3 * torch.sign(p) * (kind == "decay by a length")
+
+
+@pytest.mark.parametrize("kind", ["signs added up", "signs times weights"])
+def test_what_only_depends_on_signs_need_not_grow_by_a_factor(kind):
+    assert measures.growth(Player(torch.optim.Rprop)) == pytest.approx((1.2, 0.5))
+    assert measures.growth(Player(lambda p: Odd(p, kind))) is None
+
+
+@pytest.mark.slow
+def test_signs_that_are_added_up_are_a_filter_of_quotients():
+    reading = ln.fingerprint(lambda p: Odd(p, "signs added up"), timed=False)
+    assert reading.law.startswith("a filter of quotients")
+    assert [reading.numbers[name] for name in ("beta1", "beta2", "power")] == pytest.approx([0.9, 0, 0.5], abs=1e-6)
+
+
+def test_no_law_is_said_of_what_stands_still():
+    assert str(ln.fingerprint(lambda p: Odd(p, "stops"))) == "refused: it makes no step after the first 13"
+
+
+def test_a_step_that_waits_is_not_flat():
+    steps = np.random.default_rng(0).normal(size=(40, 3, 4)) * (np.arange(40) % 4 == 3)[:, None, None]
+    assert measures.flatness(steps) == measures.flatness(steps[3::4]) > 0.5
+
+
+def test_a_decay_that_sets_in_within_forty_steps_is_seen():
+    reading = ln.fingerprint(lambda p: Odd(p, "late decay"), timed=False)
+    assert (reading.law, reading.decay) == ("the gradient", "decoupled")
+    assert reading.decay_rate == pytest.approx(0.01, rel=1e-6)
+
+
+@pytest.mark.slow
+def test_a_decay_of_another_kind_is_no_filter():
+    """Beside it a law with one number more has two thirds of the residual."""
+    reading = ln.fingerprint(lambda p: Odd(p, "decay by a length"), timed=False)
+    assert (reading.law, reading.decay) == ("the gradient", "of another kind")
+
+
 def test_the_cost_is_measured_only_if_asked():
     assert np.isnan(ln.fingerprint(torch.optim.Adam, timed=False).cost)
     assert ln.fingerprint(torch.optim.Adam).cost > 0

@@ -142,7 +142,7 @@ class Fit:
     Attributes:
         law: the form.
         numbers: by name.
-        residual: |step − law| / |step|, the root mean square over the second half of a play that was not fitted.
+        residual: |step − law| / |step|, the root mean square over the last two thirds of a play that was not fitted.
         coefficients: α_t in the fitted play and in the other; (2, T, k).
     """
 
@@ -235,7 +235,7 @@ def search(plays: tuple[Play, Play], exact: float, close: float) -> Fit:
     """Return the simplest law whose residual is below ``exact``; if there is none, the one nearest to the steps.
 
     Where the least residual is below ``close``, what remains is no law, as an ε or noise, and a number more follows it
-    a little: then the simplest is taken that is no tenth worse.
+    a little: then the simplest is taken that is at most twice as far off, or, whatever the residual, no tenth worse.
     """
     fits: list[Fit] = []
     for law in LAWS:
@@ -243,4 +243,5 @@ def search(plays: tuple[Play, Play], exact: float, close: float) -> Fit:
         if fits[-1].residual < exact:
             return fits[-1]
     least = min(fit.residual for fit in fits)
-    return next(fit for fit in fits if fit.residual <= max(least, min(1.1 * least, close)))
+    worse = 2 if close < np.inf else 1.1
+    return next(fit for fit in fits if fit.residual <= max(least, min(worse * least, close)))

@@ -56,7 +56,7 @@ def decay(player: Player, drawn: float = 0.0) -> str:
     An L2 term is one that a gradient −λθ cancels, whatever the rule makes of gradients; a decay beside the step takes
     one share of all weights.
     """
-    start, zeros = weights(1) * (1e3 if drawn > EXACT else 1.0), np.zeros((6, *SHAPE))
+    start, zeros = weights(1) * (1e3 if drawn > EXACT else 1.0), np.zeros((40, *SHAPE))
     (steps,), (drawn_again,) = (player.play([start], [zeros], seed) for seed in (0, 1))
     if not steps.any():
         return "none"
@@ -73,10 +73,9 @@ def decay(player: Player, drawn: float = 0.0) -> str:
         if np.linalg.norm(cancelled) < rough * np.linalg.norm(steps):
             player.coupled = sign * high
             return "coupled"
-    (steps,) = player.play([start], [np.zeros((40, *SHAPE))])
     places = start + np.concatenate([zeros[:1], np.cumsum(steps, axis=0)[:-1]])
     shares = -(steps * places).sum((1, 2)) / (places**2).sum((1, 2))
-    if apart(steps[:6], (-shares[:, None, None] * places)[:6]) < rough:
+    if apart(steps, -shares[:, None, None] * places) < rough:
         player.decoupled = shares
         return "decoupled"
     return "of another kind"
@@ -148,9 +147,10 @@ def counts(player: Player, drawn: float) -> bool:
 
 
 def flatness(steps: Array) -> float:
-    """Return the spread of the singular values of late steps over their mean, the median over steps."""
-    values = np.linalg.svd(steps[len(steps) // 2 :], compute_uv=False)
-    return float(np.median((values[:, 0] - values[:, -1]) / np.maximum(values.mean(1), 1e-300)))
+    """Return the spread of the singular values of late steps over their mean, the median over those that move."""
+    moving = steps[steps.any((1, 2))]
+    values = np.linalg.svd(moving[len(moving) // 2 :], compute_uv=False)
+    return float(np.median((values[:, 0] - values[:, -1]) / values.mean(1)))
 
 
 def equal_sizes(steps: Array, drawn: float) -> bool:
@@ -161,12 +161,16 @@ def equal_sizes(steps: Array, drawn: float) -> bool:
 
 
 def growth(player: Player) -> tuple[float, float] | None:
-    """Return the factors of a step's size while a sign stays and after it has turned, if signs are all that counts."""
+    """Return the factors of a step's size while a sign stays and after it has turned, if these are all that counts."""
     start, g = weights(7), gradients(10, 12)
-    if apart(player.pure(start, np.sign(g) * np.abs(g) ** 0.5), player.pure(start, g)) > EXACT:
+    base = player.pure(start, g)
+    others = player.pure(start, np.sign(g) * np.abs(g) ** 0.5), player.pure(weights(12), g)
+    if max(apart(other, base) for other in others) > EXACT:
         return None
     same = np.ones((8, *SHAPE))
     held = np.abs(player.pure(start, same)[:, 0, 0])
+    if np.ptp(held[2:5] / held[1:4]) > EXACT:  # signs are added up, or the rate changes: it is no factor
+        return None
     turned = np.abs(player.pure(start, np.concatenate([same[:5], -same[:3]]))[:, 0, 0])
     after = turned[5] or turned[6]  # the step of the turn itself may be left out
     return float(held[4] / held[3]), float(after / turned[4])
