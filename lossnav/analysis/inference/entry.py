@@ -246,18 +246,23 @@ def _answer(seen: Evidence, fit: Fit, asked: Question) -> Inference:
     # Lost is what has no rank at the best fit, no ends, or no upper end and no rank on the way to the edge.
     lost = [name for name in free if likelihood.blind(inside, quantities[name])]
     estimates: dict[str, Estimate] = {}
-    for name in [name for name in free if name not in lost]:
-        ends = likelihood.interval(quantities[name])
+    intervals = {name: likelihood.interval(quantities[name]) for name in free if name not in lost}
+    for name, ends in intervals.items():
         if ends[1] >= 1 and (ends[0] <= 0 or likelihood.blind(followed, quantities[name])):
             lost.append(name)
         else:
             low, high = (float(quantities[name].value(end)) for end in ends)
             estimates[name] = Estimate(min(max(best[name], low), high), low, high, family.names[name])
-    # Members of the family along γ: over its interval, or, if it is lost, over all of its range.
-    grid: Sequence[float] = [0.0, 0.25, 0.5, 2 / 3, 0.8, 1.0] if "gamma" in lost else []
+
+    def between(name: str, shares: Sequence[float]) -> list[float]:
+        """Return places of what is not excluded, at shares of its interval."""
+        low, high = intervals.get(name) or likelihood.interval(quantities[name])
+        return [low + (high - low) * share for share in shares]
+
+    # Members of the family along γ: over its interval, which may be all of its range if it is lost.
+    grid: Sequence[float] = between("gamma", [0.0, 0.25, 0.5, 2 / 3, 0.8, 1.0]) if "gamma" in lost else []
     if "gamma" in estimates:
-        gamma = estimates["gamma"]
-        grid = np.linspace(quantities["gamma"].place(gamma.low), quantities["gamma"].place(gamma.high), 7).tolist()
+        grid = between("gamma", np.linspace(0, 1, 7).tolist())
     likelihood.near = []
     points = [likelihood.x, *(likelihood.along(quantities["gamma"], place)[0] for place in grid)]
     fit, points, estimates = _by_cost(seen, fit, points, estimates)
@@ -267,6 +272,9 @@ def _answer(seen: Evidence, fit: Fit, asked: Question) -> Inference:
     if lost:
         finite = [values for values in members[1:] if math.isfinite(values.get("a", math.inf))] if family.plans else []
         pair = finite[: len(finite) // 2 + 1 : max(len(finite) // 2, 1)]
+        if family.plans and "gamma" not in lost:
+            walk = quantities[lost[0]]
+            pair = [seen.values(likelihood.along(walk, place)[0]) for place in between(lost[0], [0.25, 0.75])]
         unidentified = (Ambiguity(tuple(lost), family.relation, tuple(map(family.objective, pair)), family.parted),)
     # The score, of noise that is known or estimated from what is left.
     count = likelihood.count if noise is not None or seen.series is None else likelihood.spare

@@ -41,7 +41,7 @@ class Ambiguity:
     Attributes:
         names: which.
         relation: what is known of them together.
-        examples: two objectives for which the same path is optimal; empty where the family has none.
+        examples: two objectives for which the same path is optimal, beside the noise; empty where the family has none.
         separated_by: what would tell them apart.
     """
 

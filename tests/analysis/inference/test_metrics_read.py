@@ -74,3 +74,18 @@ def test_refusals():
         ln.infer(ln.infer.Rates([1.0, 2.0], [0.5, 0.7]), family="+metric")
     with pytest.raises(ValueError, match=r"needs a losses\.Quadratic"):
         ln.infer(PLACES, ln.losses.DoubleWell(), times=T, family="+metric")
+
+
+def test_examples_differ_in_what_is_not_told_where_the_discount_is():
+    """A third parameter that rests at its minimum, and is coupled to none, tells nothing of its own metric."""
+    hessian, start, t = np.diag([1.0, 2.0, 3.0]), np.array([1.0, 1.0, 0.0]), np.linspace(0, 3, 25)
+    hessian[0, 1] = hessian[1, 0] = 0.5
+    loss = ln.losses.Quadratic(hessian, minimum=np.zeros(3))
+    path = ln.solve(ln.Objective(gamma=1.0, metric=np.diag([1.0, 2.0, 0.5])), loss, start)(t)
+    inference = ln.infer(path, loss, times=t, family="+metric", noise=0)
+    (ambiguity,) = inference.unidentified
+    assert ambiguity.names == ("G3",)
+    less, more = (example.metric[2, 2] / example.metric[0, 0] for example in ambiguity.examples)
+    assert more > 2 * less
+    for example in ambiguity.examples:
+        np.testing.assert_allclose(ln.solve(example, loss, start)(t), path, atol=1e-6)

@@ -7,6 +7,7 @@ exponentials, and of sums over what is known in closed form.
 import functools
 import json
 import math
+from dataclasses import replace
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -75,6 +76,26 @@ def test_i2_one_exponential_leaves_both_open_and_the_examples_walk_it():
     rates = [ln.solve(ln.Objective(gamma=1.3, eta=0.7, k=k), loss, [1.0]).velocity(0.0)[0] for k in (1.0, 4.0)]
     fitted = ln.infer([ln.infer.Rates([2.0], [-r]) for r in rates], known={"k": [1.0, 4.0]})
     assert tells(fitted, 1e-8, gamma=1.3, a=0.7)
+
+
+@pytest.mark.parametrize("stakes", [[1.0], [1.0, 4.0]])
+def test_i7_examples_and_members_are_of_assumptions_that_give_the_path(stakes):
+    """Rates of two curvatures leave one way open beside a decay to the minimum, and its end is a decay of 0."""
+    start, t = np.ones(2 // len(stakes)), np.linspace(0, 3, 25)
+    loss, truth = bowl(*[1.0, 4.0][: len(start)]), ln.Objective(drift=ln.drifts.weight_decay(0.1), gamma=1.0)
+    paths = [ln.solve(replace(truth, k=k), loss, start, method="riccati")(t) for k in stakes]
+    known = {"k": stakes} if len(stakes) > 1 else None
+    inference = ln.infer(paths if known else paths[0], loss, times=t, family="+decay", noise=0, known=known)
+    (ambiguity,) = inference.unidentified
+    assert set(ambiguity.names) == {"gamma", "a", "j"} and len(ambiguity.examples) == 2
+    slow, fast = (math.sqrt(0.25 + h + 0.1 * 1.1) - 0.5 for h in (1.0, 4.0))
+    least = (fast**2 - 4 * slow**2) / (4 * slow - fast)
+    assert min(member["gamma"] for member in inference.members) == pytest.approx(least, abs=1e-4)
+    finite = [inference.law.objective(member) for member in inference.members if member["a"] < 1e3]
+    for example in (*ambiguity.examples, *finite):
+        for k, path in zip(stakes, paths, strict=True):
+            again = ln.solve(replace(example, k=k), loss, start, method="riccati")(t)
+            np.testing.assert_allclose(again, path, atol=1e-6)
 
 
 def test_i2_a_mode_below_the_noise_is_no_mode():
