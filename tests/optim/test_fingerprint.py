@@ -264,6 +264,65 @@ def test_a_law_is_judged_on_gradients_that_it_was_not_fitted_to():
     assert laws.search(plays, 1e-6, 1e-3).residual < 1e-9
 
 
+def factored(v):
+    return np.outer(v.mean(axis=1), v.mean(axis=0)) / v.mean()
+
+
+def squares_by_hand(g, s, beta1, beta2, kappa, floor):
+    """Yield, step by step, what each law divides by a power of; by the updates that the papers print."""
+    m, v, mean, size, total, largest, top, yogi, longer, own, centred, whole = (0.0,) * 12
+    before = np.zeros_like(s[0])
+    for t, (gradient, step) in enumerate(zip(g, s, strict=True), start=1):
+        square, last = gradient * gradient, v
+        m = beta1 * m + (1 - beta1) * gradient
+        mean = beta2 * mean + (1 - beta2) * gradient
+        v = beta2 * v + (1 - beta2) * square
+        size = beta2 * size + (1 - beta2) * abs(gradient)
+        centred = beta2 * centred + (1 - beta2) * (gradient - m) ** 2
+        whole = beta2 * whole + (1 - beta2) * float(np.sum(square))
+        longer = longer + t**-kappa * (square - longer)
+        own = beta2 * own + (1 - beta2) * before * before
+        total, largest = total + square, np.maximum(largest, v)
+        top = np.maximum(beta2 * top, abs(gradient))
+        yogi = (1 - beta2) * square if t == 1 else yogi - (1 - beta2) * np.sign(yogi - square) * square
+
+        yield {
+            "an average of g²": v, "the sum of g²": total, "a maximum of |g|": top * top,
+            "the largest average of g²": largest, "an average of (g − m)²": centred, "an average of |g|": size * size,
+            "the variance of g": v - mean * mean, "an average of past g²": last + 0 * v,
+            "a signed average of g²": yogi, "an average of |G|²": whole,
+            "rows ⊗ columns of an average of g²": factored(v),
+            "rows ⊗ columns of an ever longer average of g²": factored(longer),
+            "its own squared steps": v / (own + 10.0**floor),
+        }  # fmt: skip
+        before = step
+
+
+def test_laws_divide_by_what_they_say():
+    rng = np.random.default_rng(5)
+    g, s = rng.normal(size=(2, 12, 3, 4))
+    numbers = {"beta1": 0.7, "beta2": 0.9, "kappa": 0.8, "floor": -6.0}
+    by_hand = list(squares_by_hand(g, s, **numbers))
+    assert set(by_hand[0]) == set(laws.SQUARES)
+    for name, square in laws.SQUARES.items():
+        wanted = np.stack([np.broadcast_to(each[name], g[0].shape) for each in by_hand])
+        found = np.broadcast_to(square(g, s, **numbers), g.shape)
+        np.testing.assert_allclose(found, wanted, rtol=1e-10, atol=1e-13, err_msg=name)
+    law = laws.Law(("beta1", "g"), "an average of g²", after=True)
+    quotients = g / np.stack([each["an average of g²"] for each in by_hand]) ** 0.3
+    filtered, mean = [], 0.0
+    for quotient in quotients:
+        mean = 0.7 * mean + 0.3 * quotient
+        filtered.append(mean)
+    found = law.directions((g, s), {**numbers, "power": 0.3})
+    np.testing.assert_allclose(found, [filtered, quotients], rtol=1e-10)
+    law = laws.Law(("beta1", "beta3"), "the sum of g²")
+    slow = laws.average(g, 0.99) / np.cumsum(g * g, axis=0) ** 0.3
+    fast = np.stack([0.3 * sum(0.7 ** (t - i) * g[i] for i in range(t + 1)) for t in range(len(g))])
+    found = law.directions((g, s), {**numbers, "beta3": 0.99, "power": 0.3})
+    np.testing.assert_allclose(found, [fast / np.cumsum(g * g, axis=0) ** 0.3, slow], rtol=1e-10)
+
+
 def test_bytes_are_those_of_the_averages_and_the_response_is_the_filter():
     reading = ln.fingerprint(lambda p: torch.optim.SGD(p, 0.1, momentum=0.5), timed=False)
     assert reading.state_bytes == pytest.approx(4.0, abs=0.01)

@@ -177,6 +177,42 @@ def test_i22_a_short_record_says_how_far_options_are_open():
     assert eps.low <= 1e-8 <= eps.high and eps.high > eps.low
 
 
+def adam_by_hand(weights, gradients, lr, beta1, beta2, power, eps, decay, *, corrected):
+    m, v, steps = 0.0, 0.0, []
+    for t, (theta, g) in enumerate(zip(weights, gradients, strict=False), start=1):
+        m, v = beta1 * m + (1 - beta1) * g, beta2 * v + (1 - beta2) * g * g
+        top, square = (m / (1 - beta1**t), v / (1 - beta2**t)) if corrected else (m, v)
+        steps.append(-lr * top / (square**power + eps) - decay * theta)
+    return np.array(steps)
+
+
+@pytest.mark.parametrize(("unit", "corrected"), [(1e-3, False), (7.0, False), (1e4, True)])
+def test_ranges_are_those_of_the_options_own_derivatives(unit, corrected):
+    """To first order, from differences of steps written out by hand, in a unit that is no power of two."""
+    rng = np.random.default_rng(0)
+    g = unit * rng.normal(size=(30, 6)) * np.exp(rng.normal(size=(30, 6)))
+    names = ["lr", "beta1", "beta2", "p", "eps", "lr·decay"]
+    truth = np.array([0.01 * unit**-0.2, 0.8, 0.95, 0.4, 0.01 * unit**0.8, 1e-3])
+    weights = rng.normal(size=(1, 6))
+    for t in range(1, 31):
+        step = adam_by_hand(weights, g[:t], *truth, corrected=corrected)[-1]
+        weights = np.vstack([weights, weights[-1] + step])
+    reading = ln.infer(ln.infer.Steps(weights, g), family="rule")
+    shifts = np.diag(1e-6 * np.where(np.isin(names, ["lr", "eps"]), truth, 1.0))
+    up, down = (
+        np.stack([adam_by_hand(weights, g, *(truth + sign * shift), corrected=corrected).ravel() for shift in shifts])
+        for sign in (1, -1)
+    )
+    slopes = (up - down) / (2 * np.diag(shifts)[:, None])
+    size = np.linalg.norm(slopes, axis=1)
+    spread = np.sqrt(np.diag(np.linalg.inv((slopes / size[:, None]) @ (slopes / size[:, None]).T))) / size
+    rounding = reading.fit.expected * np.linalg.norm(np.diff(weights, axis=0))
+    for name, value, width in zip(names, truth, spread * rounding, strict=True):
+        estimate = reading.estimates[name]
+        assert (estimate.high - estimate.low) / 2 == pytest.approx(width, rel=1e-3), name
+        assert estimate.low < value < estimate.high
+
+
 def test_i22_a_rate_that_falls_and_a_decay_are_no_sum_of_squares():
     """ASGD in float64 misses the nearest average by 1e-7, which is no rounding."""
     reading = ln.infer(walked(lambda p, lr: O.ASGD(p, lr), torch.float64, count=8, rate=3e-3), family="rule")
