@@ -25,7 +25,7 @@ class Design:
         shares: which part of all samples each gets, shape (M,).
         samples: how many in all, so that δγ/γ is what was asked.
         error: the standard deviation of γ̂ over γ, times √N over the noise's share of the start.
-        cheaper: what would need fewer, in words; empty if nothing does.
+        cheaper: what would need fewer at four times or a quarter of the stakes, in words; empty if neither does.
     """
 
     times: Array
@@ -69,11 +69,13 @@ def design(h: ArrayLike, gamma: float, noise: float, accuracy: float = 0.1, *, a
     error, times, shares = _best(r, discount)
     order = np.argsort(times)
     samples = max(math.ceil((error * sigma / wanted) ** 2), len(times))
-    both_stakes = np.concatenate([curvature, 4 * curvature])
-    both_error, *_ = _best(slow_rate(both_stakes, gain, discount), discount)
-    fewer = max(math.ceil(2 * (both_error * sigma / wanted) ** 2), 2 * len(times))  # half of the samples at each
-    cheaper = f"{fewer} samples, half of them at four times the stakes" if fewer < samples else ""
-    return Design(times[order], shares[order], samples, error, cheaper)
+    cheaper = []
+    for stakes, words in ((4.0, "four times"), (0.25, "a quarter of")):
+        both_error, *_ = _best(slow_rate(np.concatenate([curvature, stakes * curvature]), gain, discount), discount)
+        fewer = max(math.ceil(2 * (both_error * sigma / wanted) ** 2), 2 * len(times))  # half of the samples at each
+        if fewer < samples:
+            cheaper.append(f"{fewer} samples, half of them at {words} the stakes")
+    return Design(times[order], shares[order], samples, error, "; ".join(cheaper))
 
 
 def _best(r: Array, gamma: float) -> tuple[float, Array, Array]:

@@ -507,6 +507,10 @@ def test_i17_i18_designs():
         ln.infer.design([2.0, 2.0], 1.0, 0.05)
     close = ln.infer.design([1.0, 4.0], 1.0, 0.05)
     assert "four times the stakes" in close.cheaper
+    steep, both = ln.infer.design([2e3, 8e3], 4.0, 0.05), ln.infer.design([5e2, 2e3, 8e3], 4.0, 0.05)
+    assert steep.cheaper.endswith("half of them at a quarter of the stakes") and "four" not in steep.cheaper
+    fewer = int(steep.cheaper.split()[0])
+    assert both.samples <= fewer <= 2 * both.samples  # at both stakes 2·10³ is seen, and the others at one
 
 
 def test_predictions_hold_what_the_truth_does():
