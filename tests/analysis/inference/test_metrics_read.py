@@ -76,6 +76,7 @@ def test_refusals():
         ln.infer(PLACES, ln.losses.DoubleWell(), times=T, family="+metric")
 
 
+@pytest.mark.slow
 def test_examples_differ_in_what_is_not_told_where_the_discount_is():
     """A third parameter that rests at its minimum, and is coupled to none, tells nothing of its own metric."""
     hessian, start, t = np.diag([1.0, 2.0, 3.0]), np.array([1.0, 1.0, 0.0]), np.linspace(0, 3, 25)
