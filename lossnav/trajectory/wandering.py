@@ -1,11 +1,11 @@
 r"""Does a path that never rests do better? Admissible paths under a drift, as upper bounds.
 
 Where f is a gradient, no closed orbit can pay: the drift has no circulation, but it can carry a learner away for good,
-as a current does that is the same everywhere, or to a rest farther out than anybody has looked. Where it is none, an orbit can cost less than any place to rest (see
-``cycles``), and a solver that only looks for such places would return the second best without a word. What is computed
-here is an upper bound: the cost of a path that was found with a long deadline and then, if γ > 0, stands still for
-ever or lets the drift carry it; if γ = 0, the cost per unit of time of one of its loops, passed again and again, or of
-what a later deadline adds; or what it costs to let go.
+as a current does that is the same everywhere, or to a rest farther out than anybody has looked. Where it is none, an
+orbit can cost less than any place to rest (see ``cycles``), and a solver that only looks for such places would return
+the second best without a word. What is computed here is an upper bound: the cost of a path that was found with a long
+deadline and then, if γ > 0, stands still for ever or lets the drift carry it; if γ = 0, the cost per unit of time of
+one of its loops, passed again and again, or of what a later deadline adds; or what it costs to let go.
 """
 
 from __future__ import annotations
