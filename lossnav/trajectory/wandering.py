@@ -57,13 +57,14 @@ def bound(objective: Objective, loss: Loss, theta0: Array) -> Bound | None:
     quadratic loss with an affine drift, where the Riccati equation says all.
     """
     wild = _wildness(objective, loss, theta0)
-    pace = wild.turn or wild.along
-    if not wild or math.isfinite(objective.horizon) or (pace == 0.0 and objective.gamma == 0):
-        return None
-    # Long enough for some turns, and no longer than the discount leaves anything to pay.
-    horizon = _TURNS * 2 * math.pi / pace if pace > 0 else math.inf
+    # Long enough for some turns, or to get far along, and no longer than the discount leaves anything to pay.
+    pace = wild.turn or (wild.along if objective.gamma == 0 else 0.0)
+    spans = [_TURNS * 2 * math.pi / pace] if pace > 0 else []
     if objective.gamma > 0:
-        horizon = _FORGOTTEN / objective.gamma if wild.turn == 0.0 else min(horizon, _FORGOTTEN / objective.gamma)
+        spans.append(_FORGOTTEN / objective.gamma)
+    if not (wild and spans) or math.isfinite(objective.horizon):
+        return None
+    horizon = min(spans)
 
     def dated(span: float) -> Trajectory:
         return late.dated(objective, loss, theta0, span, theta0[None][:0], _ROUGH)
@@ -113,12 +114,12 @@ def _wildness(objective: Objective, loss: Loss, theta0: Array) -> _Wild:
     around = extent * np.random.default_rng(0).uniform(-2, 2, size=(64, loss.dim))
     places = theta0 + np.concatenate([np.zeros((1, loss.dim)), around])
     # The parts of its Jacobian that turn and that stretch, in the metric, at sampled places.
-    lowered = metric @ drift.jacobian(places)
-    turned = np.swapaxes(lowered, 1, 2)
-    apart = float(np.max(np.linalg.eigvals(np.linalg.solve(metric, lowered + turned) / 2).real))
-    turn = float(np.max(np.linalg.norm(np.linalg.solve(metric, lowered - turned) / 2, axis=(1, 2)))) / math.sqrt(2)
+    jacobian = drift.jacobian(places)
+    adjoint = np.linalg.solve(metric, np.swapaxes(metric @ jacobian, 1, 2))
+    apart = float(np.max(np.linalg.eigvals((jacobian + adjoint) / 2).real))
+    turn = float(np.max(np.linalg.norm((jacobian - adjoint) / 2, axis=(1, 2)))) / math.sqrt(2)
     along = float(np.max(np.linalg.norm(drift(places), axis=-1))) / extent
-    rounding = 1e-7 * (float(np.max(np.linalg.norm(np.linalg.solve(metric, lowered), axis=(1, 2)))) + along)
+    rounding = 1e-7 * (float(np.max(np.linalg.norm(jacobian, axis=(1, 2)))) + along)
     if turn > rounding or abs(apart) > rounding:
         return _Wild(turn if turn > rounding else 0.0, apart if apart > rounding else 0.0)
     return _Wild(along=along)

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from resources import draws
 from rings import loop, ring
 from wells import drifting
 
@@ -234,3 +235,26 @@ def test_without_a_discount_it_is_said_what_holding_out_in_a_current_costs_and_w
         ln.solve(current, saturating(1), [0.3])
     weak = ln.Objective(drift=ln.drifts.Linear([[0.0]], [0.5]))  # against which it holds out for 1/8
     assert ln.solve(weak, saturating(1), [0.3]).asymptote == pytest.approx([0.0], abs=1e-6)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(draws(8)))
+def test_wells_in_a_current_are_left_where_the_plain_around_them_costs_less(seed):
+    """Without a discount, per unit of time: to rest at the best place costs L + |f|²/2, to go along the plain's L."""
+    random = np.random.default_rng(seed)
+    dim, count = random.integers(1, 3), random.integers(1, 4)
+    centres, depths, widths = (
+        random.normal(0, 1.5, (count, dim)),
+        random.uniform(0.2, 2, count),
+        random.uniform(0.4, 1.5, count),
+    )
+
+    def plain_with_wells(x):
+        return depths.sum() - np.exp(-((x[..., None, :] - centres) ** 2).sum(-1) / 2 / widths**2) @ depths
+
+    current = random.normal(size=dim) * random.choice([0.5, 1.0, 2.0])
+    grid = np.stack(np.meshgrid(*[np.linspace(-6, 6, 401)] * dim), -1)
+    resting = plain_with_wells(grid).min() + current @ current / 2
+    objective = ln.Objective(drift=ln.drifts.Linear(np.zeros((dim, dim)), current))
+    path = ln.solve(objective, ln.losses.Function(plain_with_wells, dim=dim), random.normal(size=dim), throw=False)
+    assert path.status is (Status.CONVERGED if resting < depths.sum() else Status.NEVER_RESTS)
