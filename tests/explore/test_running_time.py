@@ -157,6 +157,7 @@ DOTS = {
     "PlannedSteps": 3,
     "RegretRace": 7,
     "ScaleCone": 1,
+    "RingLock": 3,
     "StayMap": 2,
 }
 SEVERAL = """<!doctype html><html lang="en"><meta charset="utf-8">

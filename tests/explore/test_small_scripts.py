@@ -10,6 +10,7 @@ import numpy as np
 import oracles
 import pytest
 from javascript import PYTHON
+from oracles import ring_lock
 from oracles.common import fixed
 from paths import EXPLORE, ROOT
 from scipy.integrate import quad
@@ -55,6 +56,14 @@ def test_the_map_says_what_direct_minimisation_says(start, verdict):
     well = ln.losses.Section(ln.losses.DoubleWell(), axis=0)
     best = ln.solve(ln.Objective(gamma=0.8), well, [start], method="action")
     assert oracles.StayMap(0.8, start).verdict() == verdict == ("cross" if best.asymptote[0] > 0 else "stay")
+
+
+def test_the_ring_locks_where_its_line_says_and_shooting_finds(module):
+    line = json.loads((EXPLORE / "ring_lock" / "constants.json").read_text(encoding="utf-8"))["threshold"]
+    gammas, currents = zip(*line, strict=True)
+    np.testing.assert_allclose(currents, [ring_lock.threshold(gamma) for gamma in gammas], atol=6e-5)
+    sides = [{"gamma": gamma, "current": current + side} for gamma, current in line for side in (-2e-3, 2e-3)]
+    assert module(explore.RingLock)("given.map(M.locks)", sides) == [True, False] * len(line)
 
 
 def test_preconditioner_is_the_librarys(module):

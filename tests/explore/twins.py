@@ -44,6 +44,9 @@ WIDGETS = {
     "short steps without discount": lambda: oracles.PlannedSteps(0.0, 0.2),
     "regret of the impatient": lambda: oracles.RegretRace((-0.8, 0.6), 4.0, 30.0),
     "preconditioner of long steps": lambda: oracles.Preconditioner(30.0, 1.0, 0.5),
+    "ring at rest": lambda: oracles.RingLock(0.8, 0.9),
+    "ring at rest without a discount": lambda: oracles.RingLock(0.0, 1.1),
+    "ring without a place to rest": lambda: oracles.RingLock(2.0, 1.5),
     "stay map right of the line": lambda: oracles.StayMap(0.6, -0.2),
     "arcs between narrow ends": lambda: oracles.NormalArcs(0.3, 0.2, 0.8),
     "cone with a steady pull": lambda: oracles.ScaleCone(0.3, 0.5, 0.02, 0.0, 1.5),
@@ -70,6 +73,7 @@ PLANES = (
     explore.BallDecides,
     explore.OneMap,
     explore.RegretRace,
+    explore.RingLock,
     explore.Preconditioner,
 )
 

@@ -1,0 +1,139 @@
+// The view of the ring that is tilted and runs: a point of the map, and beside it the paths from the top, time outward.
+
+/** @import { Scale } from "../kit.js" */
+/** @import { Orbit } from "./model.js" */
+
+import { handle } from "../controls.js";
+import { clamp, compact, curve, draw, drawLine, drawPanel, fixed, ink, isWide, lastOf, nameAcross, panelWindow, pixels, plainTicks, resize, samples, scale, stageWidth, ticksAcross, ticksUp } from "../kit.js";
+import { atTime } from "../runner.js";
+import { simple } from "../simple.js";
+import { inked, lineTable } from "../tables.js";
+import SHARED from "./constants.json" with { type: "json" };
+import { costRate, duration, intoRest, locks, restAngle, runningOrbit, timed } from "./model.js";
+
+/** @typedef {{ gamma: number, current: number }} Traits */
+
+const { lines, traits, rounds, hub } = SHARED;
+const [GAMMAS, CURRENTS] = [traits.gamma.range, traits.current.range];
+
+/** A place on the disk: the angle, at a radius that grows in time. @type {(angle: number, share: number) => number[]} */
+const onDisk = (angle, share) => [Math.cos(angle), Math.sin(angle)].map((side) => side * (hub + (1 - hub) * share));
+
+export default simple("RingLock", SHARED, (state) => {
+  const put = (/** @type {number} */ gamma, /** @type {number} */ current) => [state.set("gamma", clamp(gamma, ...ends(GAMMAS))), state.set("current", clamp(current, ...ends(CURRENTS)))];
+  return {
+    legend: [lineTable(lines, [], inked).legend],
+    lay({ root, stage, ground, width }) {
+      const w = stageWidth(root, width, 300);
+      const half = Math.min((w - 60) / 2, isWide(root) ? 300 : 250);
+      const map = { left: 40, right: 40 + half, top: 22, bottom: 22 + half };
+      const disk = { ...map, left: map.right + 12, right: map.right + 12 + half };
+      resize(stage, w, map.bottom + 38);
+      const [g, q] = [scale(GAMMAS, [map.left, map.right]), scale([0, lastOf(CURRENTS)], [map.bottom, map.top])];
+      const [x, y] = [scale([-1.06, 1.06], [disk.left, disk.right]), scale([-1.06, 1.06], [disk.bottom, disk.top])];
+      drawPanel(ground, map, "current q");
+      ticksUp(ground, map, q, plainTicks([0, 1, 2]));
+      ticksAcross(ground, map, g, plainTicks([0, 1, 2]));
+      nameAcross(ground, map, "discount rate γ", 33);
+      drawMap(panelWindow(ground, map), g, q);
+      drawDisk(ground, disk, x, y);
+      return { map, disk, g, q, x, y };
+    },
+    grips(stage) {
+      /** @type {{ g: Scale, q: Scale }} */
+      let axes;
+      const knob = handle(stage, {
+        label: "discount rate and current; arrow keys move both",
+        kind: "point of the map",
+        color: ink("ink"),
+        onDrag: (px, py) => put(axes.g.invert(px), axes.q.invert(py)),
+        onKey: ([dx, dy], big) => put(state.get("gamma") + dx * (big ? 0.25 : 0.025), state.get("current") + dy * (big ? 0.25 : 0.025)),
+        onEnd: (side) => put(ends(GAMMAS)[side < 0 ? 0 : 1], state.get("current")),
+      });
+      return ({ g, q }, { gamma, current }) => {
+        axes = { g, q };
+        knob.place(g(gamma), q(current), { now: current.toFixed(2), low: CURRENTS[0], high: lastOf(CURRENTS), text: `γ = ${fixed(gamma, 2)}, q = ${fixed(current, 2)}` });
+      };
+    },
+    show(at, { disk, x, y }, given) {
+      const { gamma, current } = given;
+      const rest = restAngle(given);
+      const toRest = rest === null ? null : intoRest(given, rest, rest);
+      const best = toRest && locks(given) ? toRest : runningOrbit(given);
+      const until = (rounds * 2 * Math.PI) / current;
+      const inner = panelWindow(at, disk);
+      const pixel = pixels({ x, y });
+      if (rest !== null) {
+        drawLine(inner, [onDisk(rest, 0), onDisk(rest, 1)].map(pixel), { stroke: ink("ink"), "stroke-width": 1.5, "stroke-dasharray": "1 4" });
+      }
+      /** Draws a path [time, angle], and returns the track along it. @type {(key: "alone" | "resting" | "best", path: number[][]) => import("../runner.js").Track} */
+      const shown = (key, path) => {
+        const place = (/** @type {number} */ share) => pixel(onDisk(atTime(path, share * until)[0], share));
+        drawLine(inner, samples(0, 1, 360).map(place), { ...inked(lines[key]), ...curve(key, x, y) });
+        return { at: place, color: ink(lines[key].tint) };
+      };
+      const tracks = [shown("alone", [[0, 0], [until, rounds * 2 * Math.PI]])];
+      if (toRest && best !== toRest) tracks.push(shown("resting", timed(toRest, until)));
+      tracks.push(shown("best", timed(best, until)));
+      return [verdict(toRest, best), [`γ = ${fixed(gamma, 2)}, q = ${fixed(current, 2)}; η = k = d = 1.`, ...costs(given, toRest, best)], tracks];
+    },
+    run: { seconds: 8, inside: ({ disk }) => disk },
+    python: (_, { gamma, current }) => [
+      "import numpy as np",
+      "tilted = ln.losses.Function(lambda x: np.cos(x[..., 0]), dim=1)   # of the angle",
+      `objective = ln.Objective(gamma=${gamma}, drift=ln.drifts.Linear([[0.0]], [${current}]), horizon=40.0)`,
+      "path = ln.solve(objective, tilted, [0.0])",
+      "path.action, path(20.0)",
+    ],
+  };
+});
+
+/** @type {(range: number[]) => [number, number]} */
+const ends = (range) => [range[0], lastOf(range)];
+
+/**
+ * The two lines of the map, and what holds beside them.
+ * @type {(at: Element, g: Scale, q: Scale) => void}
+ */
+function drawMap(at, g, q) {
+  const border = SHARED.threshold.map(([gamma, current]) => [g(gamma), q(current)]);
+  const [floor, side] = [q(0), g(GAMMAS[0])];
+  draw(at, "path", { d: `M${side} ${floor}${border.map(([px, py]) => `L${px.toFixed(1)} ${py.toFixed(1)}`).join("")}L${lastOf(border)[0]} ${floor}Z`, fill: ink("neutral"), "fill-opacity": 0.22 });
+  drawLine(at, border, { ...inked(lines.threshold), ...curve("threshold", g, q) });
+  const born = samples(1 / lastOf(CURRENTS), 1.193, 60).map((gamma) => [g(gamma), q(1 / gamma)]);
+  drawLine(at, born, { ...inked(lines.birth), ...curve("birth", g, q) });
+  draw(at, "text", { class: "ln-name", x: g(0) + 8, y: floor - 10 }, "rest");
+  draw(at, "text", { class: "ln-name", x: g(lastOf(GAMMAS)) - 8, y: q(lastOf(CURRENTS)) + 20, "text-anchor": "end" }, "go round");
+}
+
+/**
+ * The ring seen from above: the darker, the higher the loss.
+ * @type {(at: Element, box: import("../kit.js").Box, x: Scale, y: Scale) => void}
+ */
+function drawDisk(at, box, x, y) {
+  const inner = panelWindow(at, box);
+  const count = 48;
+  const corner = (/** @type {number} */ part) => pixels({ x, y })(onDisk((2 * Math.PI * part) / count, 1)).map((v) => v.toFixed(1)).join(" ");
+  for (let i = 0; i < count; i++) {
+    const loss = (1 + Math.cos((2 * Math.PI * i) / count)) / 2;
+    draw(inner, "path", { d: `M${x(0)} ${y(0)}L${corner(i - 0.5)}L${corner(i + 0.5)}Z`, fill: ink("neutral"), "fill-opacity": (0.04 + 0.4 * loss).toFixed(3) });
+  }
+  draw(at, "text", { class: "ln-name", x: box.left, y: box.top - 7 }, "valley");
+  draw(at, "text", { class: "ln-name", x: box.right, y: box.top - 7, "text-anchor": "end" }, "hill");
+  nameAcross(at, box, "angle φ", 33);
+}
+
+/** @type {(toRest: Orbit | null, best: Orbit) => string} */
+const verdict = (toRest, best) =>
+  best === toRest ? "It comes to rest, against the current." : toRest ? "It goes round for ever, past a place to rest." : "It goes round for ever: there is no place to rest.";
+
+/** @type {(given: Traits, toRest: Orbit | null, best: Orbit) => string[]} */
+function costs(given, toRest, best) {
+  const { gamma } = given;
+  const unit = (/** @type {number} */ rate) => (gamma > 0 ? `J = ${compact(rate / gamma)}` : `${compact(rate)} per unit of time`);
+  const said = (/** @type {Orbit} */ orbit) => unit(costRate(given, orbit));
+  return [
+    ...(best === toRest ? [] : [`One round takes ${fixed(duration(best), 2)}; going round costs ${said(best)}.`]),
+    toRest ? `To rest costs ${said(toRest)}.` : "No rest: γq > 1.",
+  ];
+}
