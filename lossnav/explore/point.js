@@ -32,6 +32,32 @@ export function axisPoint(stage, { label, color = ink("ink"), ends: [low, high],
 }
 
 /**
+ * A handle for two numbers that `read` says and `go` sets, each between its `ends`; returns what puts it there. `steps` are
+ * those of the keys, and of the keys with Shift, for each number; Home and End move the first.
+ * @param {Figure} stage
+ * @param {{ label: string, color?: string, kind: string, part?: string, ends: number[][], steps: number[][], read: () => number[], go: (place: number[]) => void }} wanted
+ */
+export function pairPoint(stage, { label, color = ink("ink"), kind, part, ends, steps, read, go }) {
+  /** @type {PlaneScales} */
+  let frame;
+  const move = (/** @type {number[]} */ place) => go(place.map((v, i) => clamp(v, ends[i][0], ends[i][1])));
+  const knob = handle(stage, {
+    label: `${label}; arrow keys move it both ways`,
+    kind,
+    part,
+    color,
+    onDrag: (px, py) => move([frame.x.invert(px), frame.y.invert(py)]),
+    onKey: (way, big) => move(read().map((v, i) => v + way[i] * steps[big ? 1 : 0][i])),
+    onEnd: (side) => move([ends[0][side < 0 ? 0 : 1], read()[1]]),
+  });
+  return (/** @type {PlaneScales} */ f, /** @type {HandleValue} */ value) => {
+    frame = f;
+    const [x, y] = read();
+    knob.place(f.x(x), f.y(y), value);
+  };
+}
+
+/**
  * A handle for the trait that holds a point of the plane, at most `hold` from the axis θ₂ and `tall` from θ₁; returns
  * what puts it there.
  * @param {Figure} stage
@@ -40,25 +66,18 @@ export function axisPoint(stage, { label, color = ink("ink"), ends: [low, high],
  * @param {{ label: string, color: string, hold: number, tall?: number, small?: number, kind?: string, axes?: string[] }} wanted
  */
 export function planePoint(stage, state, trait, { label, color, hold, tall = hold, small = 0.05, kind = "point of the plane", axes = ["θ₁", "θ₂"] }) {
-  /** @type {PlaneScales} */
-  let frame;
-  const move = (/** @type {number} */ x, /** @type {number} */ y) => state.set(trait, [clamp(x, -hold, hold), clamp(y, -tall, tall)]);
-  const knob = handle(stage, {
-    label: `${label}; arrow keys move it both ways`,
+  const put = pairPoint(stage, {
+    label,
+    color,
     kind,
     part: trait,
-    color,
-    onDrag: (px, py) => move(frame.x.invert(px), frame.y.invert(py)),
-    onKey([dx, dy], big) {
-      const [x, y] = state.get(trait);
-      move(x + dx * (big ? 0.5 : small), y + dy * (big ? 0.5 : small));
-    },
-    onEnd: (side) => move(side * hold, state.get(trait)[1]),
+    ends: [[-hold, hold], [-tall, tall]],
+    steps: [[small, small], [0.5, 0.5]],
+    read: () => state.get(trait),
+    go: (place) => state.set(trait, place),
   });
   return (/** @type {PlaneScales} */ f) => {
-    frame = f;
     const [x, y] = state.get(trait);
-    const text = `${axes[0]} = ${fixed(x, 2)}, ${axes[1]} = ${fixed(y, 2)}`;
-    knob.place(f.x(x), f.y(y), { now: x.toFixed(2), low: -hold, high: hold, text });
+    put(f, { now: x.toFixed(2), low: -hold, high: hold, text: `${axes[0]} = ${fixed(x, 2)}, ${axes[1]} = ${fixed(y, 2)}` });
   };
 }

@@ -1,23 +1,20 @@
 // The view of ways between normal distributions: the half-plane with an end to drag, and the distributions on the way.
 
-/** @import { Scale } from "../kit.js" */
 /** @import { Way } from "./model.js" */
 
 import { chartFrame, timeAxis, valueAxis } from "../chart.js";
-import { handle } from "../controls.js";
-import { clamp, curve, draw, drawDot, drawLine, entries, fixed, ink, lastOf, mapped, panelWindow, plainTicks, samples } from "../kit.js";
+import { curve, draw, drawDot, drawLine, entries, fixed, ink, lastOf, mapped, panelWindow, plainTicks, samples } from "../kit.js";
+import { pairPoint } from "../point.js";
 import { traitPlayer } from "../runner.js";
 import { simple } from "../simple.js";
 import { inked, lineTable } from "../tables.js";
 import SHARED from "./constants.json" with { type: "json" };
 import { wayLength, ways } from "./model.js";
 
-const [WEST, EAST] = SHARED.traits.mu.range;
-const [NARROW_END, BROAD_END] = [SHARED.traits.sigma.range[0], lastOf(SHARED.traits.sigma.range)];
+const { mu: means, sigma: spreads } = SHARED.traits;
 
 export default simple("NormalArcs", SHARED, (state, root) => {
   const table = lineTable(SHARED.lines, ["way", "Fisher length"], inked);
-  const put = (/** @type {number} */ mu, /** @type {number} */ sigma) => [state.set("mu", clamp(mu, WEST, EAST)), state.set("sigma", clamp(sigma, NARROW_END, BROAD_END))];
   const [low, high] = [SHARED.traits.share.range[0], lastOf(SHARED.traits.share.range)];
   const same = (/** @type {number} */ s) => s;
   const time = traitPlayer(root, state, "share", { ends: [low, high], along: same, value: same, seconds: 6 });
@@ -34,20 +31,15 @@ export default simple("NormalArcs", SHARED, (state, root) => {
       return { f, x, y, p };
     },
     grips(stage) {
-      /** @type {{ x: Scale, y: Scale }} */
-      let axes;
-      const knob = handle(stage, {
-        label: "end of the way; arrow keys move it both ways",
+      const put = pairPoint(stage, {
+        label: "end of the way",
         kind: "point of the half-plane",
-        color: ink("ink"),
-        onDrag: (px, py) => put(axes.x.invert(px), axes.y.invert(py)),
-        onKey: ([dx, dy], big) => put(state.get("mu") + dx * (big ? 0.5 : 0.05), state.get("sigma") + dy * (big ? 0.25 : 0.05)),
-        onEnd: (side) => put(side < 0 ? WEST : EAST, state.get("sigma")),
+        ends: [means.range, [spreads.range[0], lastOf(spreads.range)]],
+        steps: [[0.05, 0.05], [0.5, 0.25]],
+        read: () => [state.get("mu"), state.get("sigma")],
+        go: ([mean, spread]) => [state.set("mu", mean), state.set("sigma", spread)],
       });
-      return ({ x, y }, { mu, sigma }) => {
-        axes = { x, y };
-        knob.place(x(mu), y(sigma), { now: mu.toFixed(2), low: WEST, high: EAST, text: `μ = ${fixed(mu, 2)}, σ = ${fixed(sigma, 2)}` });
-      };
+      return (scene, given) => put(scene, { now: given.mu.toFixed(2), low: means.range[0], high: lastOf(means.range), text: `μ = ${fixed(given.mu, 2)}, σ = ${fixed(given.sigma, 2)}` });
     },
     show(at, { f, x, y, p }, given) {
       const [plane, bells] = [panelWindow(at, f.rows.plane), panelWindow(at, f.rows.bells)];

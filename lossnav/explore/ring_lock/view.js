@@ -3,8 +3,8 @@
 /** @import { Scale } from "../kit.js" */
 /** @import { Orbit } from "./model.js" */
 
-import { handle } from "../controls.js";
-import { clamp, compact, curve, draw, drawLine, drawPanel, fixed, ink, isWide, lastOf, nameAcross, panelWindow, pixels, plainTicks, resize, samples, scale, stageWidth, ticksAcross, ticksUp } from "../kit.js";
+import { compact, curve, draw, drawLine, drawPanel, fixed, ink, isWide, lastOf, nameAcross, panelWindow, pixels, plainTicks, resize, samples, scale, stageWidth, ticksAcross, ticksUp } from "../kit.js";
+import { pairPoint } from "../point.js";
 import { atTime } from "../runner.js";
 import { simple } from "../simple.js";
 import { inked, lineTable } from "../tables.js";
@@ -20,7 +20,6 @@ const [GAMMAS, CURRENTS] = [traits.gamma.range, traits.current.range];
 const onDisk = (angle, share) => [Math.cos(angle), Math.sin(angle)].map((side) => side * (hub + (1 - hub) * share));
 
 export default simple("RingLock", SHARED, (state) => {
-  const put = (/** @type {number} */ gamma, /** @type {number} */ current) => [state.set("gamma", clamp(gamma, ...ends(GAMMAS))), state.set("current", clamp(current, ...ends(CURRENTS)))];
   return {
     legend: [lineTable(lines, [], inked).legend],
     lay({ root, stage, ground, width }) {
@@ -40,20 +39,15 @@ export default simple("RingLock", SHARED, (state) => {
       return { map, disk, g, q, x, y };
     },
     grips(stage) {
-      /** @type {{ g: Scale, q: Scale }} */
-      let axes;
-      const knob = handle(stage, {
-        label: "discount rate and current; arrow keys move both",
+      const put = pairPoint(stage, {
+        label: "discount rate and current",
         kind: "point of the map",
-        color: ink("ink"),
-        onDrag: (px, py) => put(axes.g.invert(px), axes.q.invert(py)),
-        onKey: ([dx, dy], big) => put(state.get("gamma") + dx * (big ? 0.25 : 0.025), state.get("current") + dy * (big ? 0.25 : 0.025)),
-        onEnd: (side) => put(ends(GAMMAS)[side < 0 ? 0 : 1], state.get("current")),
+        ends: [traits.gamma.range, traits.current.range],
+        steps: [[0.025, 0.025], [0.25, 0.25]],
+        read: () => [state.get("gamma"), state.get("current")],
+        go: ([gamma, current]) => [state.set("gamma", gamma), state.set("current", current)],
       });
-      return ({ g, q }, { gamma, current }) => {
-        axes = { g, q };
-        knob.place(g(gamma), q(current), { now: current.toFixed(2), low: CURRENTS[0], high: lastOf(CURRENTS), text: `γ = ${fixed(gamma, 2)}, q = ${fixed(current, 2)}` });
-      };
+      return ({ g, q }, { gamma, current }) => put({ x: g, y: q }, { now: current.toFixed(2), low: CURRENTS[0], high: lastOf(CURRENTS), text: `γ = ${fixed(gamma, 2)}, q = ${fixed(current, 2)}` });
     },
     show(at, { disk, x, y }, given) {
       const { gamma, current } = given;
@@ -87,9 +81,6 @@ export default simple("RingLock", SHARED, (state) => {
     ],
   };
 });
-
-/** @type {(range: number[]) => [number, number]} */
-const ends = (range) => [range[0], lastOf(range)];
 
 /**
  * The two lines of the map, and what holds beside them.

@@ -1,9 +1,7 @@
 // The view of the map of staying and crossing: a point to drag, and beside it, at its height, the paths that it stands for.
 
-/** @import { Scale } from "../kit.js" */
-
-import { handle } from "../controls.js";
 import { clamp, curve, draw, drawLine, drawPanel, entries, fixed, ink, isWide, nameAcross, panelWindow, plainTicks, resize, scale, stageWidth, ticksAcross, ticksUp, trace, upright } from "../kit.js";
+import { pairPoint } from "../point.js";
 import { overTime } from "../runner.js";
 import { simple } from "../simple.js";
 import { inked, lineTable } from "../tables.js";
@@ -18,7 +16,6 @@ const [WEST, EAST] = SHARED.traits.start.range;
 
 export default simple("StayMap", SHARED, (state) => {
   const rests = wells();
-  const put = (/** @type {number} */ power, /** @type {number} */ start) => [state.set("gamma", clamp(10 ** power, SLOW, FAST)), state.set("start", clamp(start, WEST, EAST))];
   return {
     legend: [lineTable(SHARED.lines, [], inked).legend],
     lay({ root, stage, ground, width }) {
@@ -45,20 +42,15 @@ export default simple("StayMap", SHARED, (state) => {
       return { map, time, y, g, t };
     },
     grips(stage) {
-      /** @type {{ g: Scale, y: Scale }} */
-      let axes;
-      const knob = handle(stage, {
-        label: "discount rate and start; arrow keys move both",
+      const put = pairPoint(stage, {
+        label: "discount rate and start",
         kind: "point of the map",
-        color: ink("ink"),
-        onDrag: (px, py) => put(axes.g.invert(px), axes.y.invert(py)),
-        onKey: ([dx, dy], big) => put(Math.log10(state.get("gamma")) + dx * (big ? 0.1 : 0.01), state.get("start") + dy * (big ? 0.1 : 0.01)),
-        onEnd: (side) => put(Math.log10(side < 0 ? SLOW : FAST), state.get("start")),
+        ends: [[SLOW, FAST].map(Math.log10), [WEST, EAST]],
+        steps: [[0.01, 0.01], [0.1, 0.1]],
+        read: () => [Math.log10(state.get("gamma")), state.get("start")],
+        go: ([power, start]) => [state.set("gamma", clamp(10 ** power, SLOW, FAST)), state.set("start", start)],
       });
-      return ({ g, y }, { gamma, start }) => {
-        axes = { g, y };
-        knob.place(g(Math.log10(gamma)), y(start), { now: start.toFixed(2), low: WEST, high: EAST, text: `γ = ${fixed(gamma, 2)}, θ₁ = ${fixed(start, 2)}` });
-      };
+      return ({ g, y }, { gamma, start }) => put({ x: g, y }, { now: start.toFixed(2), low: WEST, high: EAST, text: `γ = ${fixed(gamma, 2)}, θ₁ = ${fixed(start, 2)}` });
     },
     show(at, { map, time, y, g, t }, { gamma, start }) {
       const known = plansAt(gamma);
