@@ -140,6 +140,22 @@ def test_a_large_epsilon_is_no_share_of_the_newest_gradient(eps):
         assert reading.law == f"{law} a power of an average of g²" and reading.numbers["gain"] > 0, str(reading)
 
 
+class Projected(torch.optim.SGD):
+    """Leaves the part along the weights out of a gradient that is nearly perpendicular to them, and of no other."""
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        for p in self.param_groups[0]["params"]:
+            if abs(torch.cosine_similarity(p.flatten(), p.grad.flatten(), dim=0)) < 0.02:
+                p.grad -= (p.grad * p).sum() / (p * p).sum() * p
+        return super().step(closure)
+
+
+def test_a_term_that_few_steps_have_is_no_filter():
+    found = ln.fingerprint(lambda params: Projected(params, 1e-3), timed=False)
+    assert not found.law and "the nearest, the gradient, is off by 0.2" in found.family
+
+
 @pytest.mark.parametrize(
     ("kind", "why"), [("LBFGS", "called 20 times in a step, at weights up to"), ("SparseAdam", "not support dense")]
 )

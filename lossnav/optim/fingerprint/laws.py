@@ -221,8 +221,12 @@ def fitted(law: Law, plays: tuple[Play, Play]) -> Fit:
         best = np.array(min(grid, key=lambda x: float(np.sum(misfit(x) ** 2))))
         numbers = named(least_squares(misfit, best, x_scale=np.maximum(np.abs(best), 0.1), max_nfev=60).x)
     coefficients = np.stack([_coefficients(law, play, numbers) for play in plays])
+    off = residual(law, numbers, *plays[1])
     endless = any("beta" in name and number > _ENDLESS for name, number in numbers.items())  # another law's sum
-    return Fit(law, numbers, np.inf if endless else residual(law, numbers, *plays[1]), coefficients)
+    late = np.abs(coefficients[0, len(coefficients[0]) // 3 :])
+    shares = np.median(late / np.maximum(late.sum(1, keepdims=True), _TINY), axis=0)
+    absent = shares.min() < off  # what remains is more than a term gives to most steps: a law of fewer terms
+    return Fit(law, numbers, np.inf if endless or absent else off, coefficients)
 
 
 def residual(law: Law, numbers: dict[str, float], gradients: Array, steps: Array) -> float:
@@ -235,7 +239,8 @@ def search(plays: tuple[Play, Play], exact: float, close: float) -> Fit:
     """Return the simplest law whose residual is below ``exact``; if there is none, the one nearest to the steps.
 
     Where the least residual is below ``close``, what remains is no law, as an ε or noise, and a number more follows it
-    a little: then the simplest is taken that is at most twice as far off, or, whatever the residual, no tenth worse.
+    a little: then the simplest is taken that is at most twice as far off, and elsewhere the simplest that is no tenth
+    worse.
     """
     fits: list[Fit] = []
     for law in LAWS:
@@ -243,5 +248,5 @@ def search(plays: tuple[Play, Play], exact: float, close: float) -> Fit:
         if fits[-1].residual < exact:
             return fits[-1]
     least = min(fit.residual for fit in fits)
-    worse = 2 if close < np.inf else 1.1
-    return next(fit for fit in fits if fit.residual <= max(least, min(worse * least, close)))
+    enough = min(2 * least, close) if least < close < np.inf else 1.1 * least
+    return next(fit for fit in fits if fit.residual <= enough)
