@@ -94,12 +94,10 @@ class Table:
 
     def provenance(self) -> list[str]:
         """Return where, how and by which code it was measured, a fact an entry."""
-        versions = ", ".join(f"{name} {number}" for name, number in self.record.versions.items())
         return [
             f"measured on {self.record.device}, in {self.record.duration:.0f} s; load: {self.record.config['load']}",
             *self.notes,
-            f"code {self.record.revision[:12]}{'+changes' if self.record.revision.endswith('+changes') else ''}; "
-            f"{versions}",
+            f"code {self.record.code}",
         ]
 
     def __repr__(self) -> str:

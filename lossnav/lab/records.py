@@ -37,7 +37,8 @@ class Record:
         results: the numbers.
         duration: wall time of the experiment in seconds.
         device: what it ran on.
-        revision: git revision of the code, with "+changes" if the package differed from it.
+        revision: git revision of the code, with "+changes" if the package differed from it; of runs that were made by
+            several, all, with commas between them.
         versions: of Python and the packages that matter.
         study: name of the study that it is the record of, or "" for a single run.
     """
@@ -55,14 +56,21 @@ class Record:
 
     def __str__(self) -> str:
         """Return the provenance, one fact a line, as a figure's reader needs it."""
-        versions = ", ".join(f"{name} {number}" for name, number in self.versions.items())
         return (
             f"recorded run   {self.command}\n"
             f"data           {self.data['label']}\n"
             f"seeds          {', '.join(map(str, self.seeds))}\n"
             f"device         {self.device}, {self.duration:.0f} s\n"
-            f"code           {self.revision[:12]}{'+changes' if self.revision.endswith('+changes') else ''}; {versions}"
+            f"code           {self.code}"
         )
+
+    @property
+    def code(self) -> str:
+        """The revisions, in twelve digits each, and the versions."""
+        revisions = (
+            f"{revision[:12]}{'+changes' * revision.endswith('+changes')}" for revision in self.revision.split(", ")
+        )
+        return f"{', '.join(revisions)}; {', '.join(f'{name} {number}' for name, number in self.versions.items())}"
 
 
 def new(

@@ -144,7 +144,7 @@ class Study:
         return records.Record(
             command, {"study": name, **shared, **self.config(**options)}, sorted({s for r in judged for s in r.seeds}),
             first.data, self.results(outcome), round(math.fsum(record.duration for record in runs), 1), first.device,
-            judged[-1].revision, first.versions, name,
+            ", ".join(dict.fromkeys(record.revision for record in runs)), first.versions, name,
         )  # fmt: skip
 
 

@@ -243,7 +243,11 @@ def test_a_study_is_a_sweep_and_a_record_of_it(tmp_path):
     with pytest.raises(SystemExit):
         study.main(str(script), studies, ["fast", "--epochs", "3"])
     (path,) = [path for path in (tmp_path / "runs" / "mine-fast").glob("*.json") if records.load(path).seeds == [0]]
-    records.save(path, records.Record(**{**vars(records.load(path)), "device": "another"}))
+    records.save(path, replace(records.load(path), revision="0" * 40))
+    study.main(str(script), studies, words)
+    mixed = records.load(tmp_path / "book" / "results" / "mine-fast.json")
+    assert set(mixed.revision.split(", ")) == {"0" * 40, record.revision} and "0" * 12 in str(mixed)
+    records.save(path, replace(records.load(path), device="another"))
     with pytest.raises(SystemExit, match="mine: the runs of mine-fast differ in their device"):
         study.main(str(script), studies, words)
 
