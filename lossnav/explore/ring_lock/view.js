@@ -4,6 +4,7 @@
 /** @import { Orbit } from "./model.js" */
 
 import { compact, curve, draw, drawLine, drawPanel, fixed, ink, isWide, lastOf, nameAcross, panelWindow, pixels, plainTicks, resize, samples, scale, stageWidth, ticksAcross, ticksUp } from "../kit.js";
+import { inPython } from "../life.js";
 import { pairPoint } from "../point.js";
 import { atTime } from "../runner.js";
 import { simple } from "../simple.js";
@@ -72,12 +73,12 @@ export default simple("RingLock", SHARED, (state) => {
       return [verdict(toRest, best), [`γ = ${fixed(gamma, 2)}, q = ${fixed(current, 2)}; η = k = d = 1.`, ...costs(given, toRest, best)], tracks];
     },
     run: { seconds: 8, inside: ({ disk }) => disk },
-    python: (_, { gamma, current }) => [
+    python: ({ gamma: rate }, { gamma, current }) => [
       "import numpy as np",
       "tilted = ln.losses.Function(lambda x: np.cos(x[..., 0]), dim=1)   # of the angle",
-      `objective = ln.Objective(gamma=${gamma}, drift=ln.drifts.Linear([[0.0]], [${current}]), horizon=40.0)`,
+      `objective = ln.Objective(gamma=${gamma}, drift=ln.drifts.Linear([[0.0]], [${current}]), horizon=${inPython(rate > 0.05 ? Math.ceil(20 / rate) : 400)})`,
       "path = ln.solve(objective, tilted, [0.0])",
-      "path.action, path(20.0)",
+      "path.action, path(5.0)",
     ],
   };
 });
