@@ -134,7 +134,7 @@ def diverged(record: Any) -> str:
     return "" if step is None else f"after step {step}"
 
 
-def summary(record: Any, last: bool = False) -> str:
+def summary(record: Any, last: bool) -> str:
     """Return provenance and curves of a record of one run, or of the curves the last row."""
     if record.config.get("tasks") is not None:
         return "\n".join([str(record), *(_scores(result) for result in record.results)])

@@ -79,7 +79,6 @@ class Krylov:
 
     def begin(self) -> None:
         """Start a run: add a random block, orthogonal to all there is, to what is left of the block."""
-        self.is_exhausted = False
         self._before = self.size
         for k in range(min(self.block, self.capacity - self.size)):
             start = _random.normal(self.basis[0], self.operator.dtype, self.seed, self._runs, k)

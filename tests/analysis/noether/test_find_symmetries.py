@@ -71,6 +71,16 @@ def test_each_group_alone_leaves_the_loss_and_its_own_map_does_something(name):
             )
 
 
+def test_a_parameter_that_the_loss_does_not_use_takes_no_symmetry_away():
+    network = NETWORKS["relu"]()
+    alone = found(network)
+    network.register_parameter("idle", nn.Parameter(torch.ones(3)))
+    with_idle = found(network)
+    assert set(alone) == set(with_idle)
+    pair = alone["rescale", ("0.weight", "0.bias"), ("2.weight",)]
+    assert repr(pair).startswith("Family(rescale: 0.weight + 0.bias against 2.weight, 8 groups, violation=")
+
+
 def test_what_a_relu_network_has():
     network = NETWORKS["relu"]()
     with torch.no_grad():

@@ -88,7 +88,7 @@ class Probe:
             value = self._value(half)
             if not value.requires_grad:
                 raise ValueError("loss does not depend on the parameters of model, but it must")
-            rows.append(torch.autograd.grad(value, leaves, allow_unused=True, materialize_grads=True))
+            rows.append(torch.autograd.grad(value, leaves, materialize_grads=True))
         return {name: torch.stack(parts).numpy() for name, *parts in zip(names, *rows, strict=True)}
 
     def change(self, kind: str, groups: tuple[Group, ...], partners: tuple[Group, ...]) -> float:
