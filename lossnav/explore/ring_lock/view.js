@@ -99,7 +99,7 @@ function drawMap(at, g, q) {
 }
 
 /**
- * The ring seen from above: the darker, the higher the loss.
+ * The ring seen from above: the more shade, the higher the loss.
  * @type {(at: Element, box: import("../kit.js").Box, x: Scale, y: Scale) => void}
  */
 function drawDisk(at, box, x, y) {
