@@ -154,18 +154,18 @@ class Player:
         return sum(seen.values()) / weight.numel()
 
     def cost(self) -> float:
-        """Return the median time of a step over that of torch's SGD on one matrix, here and now."""
-        own, sgd = (statistics.median(player._times()) for player in (self, Player(torch.optim.SGD)))
-        return own / sgd
+        """Return how much longer a step takes than one of torch's SGD after it, in the median, on one matrix, here."""
+        pair = [(player, *player._running((64, 64), 3)) for player in (self, Player(torch.optim.SGD))]
+        ratios = []
+        for _ in range(30):
+            own, sgd = (player._time(optimizer, weight) for player, weight, optimizer in pair)
+            ratios.append(own / sgd)
+        return statistics.median(ratios)
 
-    def _times(self) -> list[float]:
-        weight, optimizer = self._running((64, 64), 3)
-        times = []
-        for _ in range(8):
-            start = time.perf_counter()
-            self._step(optimizer, [weight], [weight.detach().clone()], [torch.ones_like(weight)])
-            times.append(time.perf_counter() - start)
-        return times
+    def _time(self, optimizer: Any, weight: torch.nn.Parameter) -> float:
+        start = time.perf_counter()
+        self._step(optimizer, [weight], [weight.detach().clone()], [torch.ones_like(weight)])
+        return time.perf_counter() - start
 
     def _running(self, shape: tuple[int, int], steps: int) -> tuple[torch.nn.Parameter, Any]:
         with alone(0):
