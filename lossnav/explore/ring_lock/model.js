@@ -3,6 +3,7 @@
 // best; orbits are followed in the angle, against time, where neighbours draw together. The start is the top, φ = 0.
 
 import { bisect, lastOf } from "../kit.js";
+import SHARED from "./constants.json" with { type: "json" };
 
 /** @typedef {{ gamma: number, current: number }} Setting */
 /** @typedef {number[][]} Orbit [angle, velocity], in the order of time */
@@ -29,8 +30,12 @@ function before({ gamma, current }, angle, velocity, length) {
   return orbit.reverse();
 }
 
-/** The angle at which one can rest, in the lower half of the ring; null where the current is too strong for one. @type {(setting: Setting) => number | null} */
-export const restAngle = ({ gamma, current }) => (gamma * current <= 1 ? Math.PI + Math.asin(gamma * current) : null);
+/**
+ * The angle at which one can rest, in the lower half of the ring; null where the current is too strong for one. Where it
+ * has just become that, the time to pass is beyond numbers, and the rest stays.
+ * @type {(setting: Setting) => number | null}
+ */
+export const restAngle = ({ gamma, current }) => (gamma * current < 1 + 1e-4 ? Math.PI + Math.asin(Math.min(1, gamma * current)) : null);
 
 /** The path that comes to rest at an angle, from `length` before it. @type {(setting: Setting, rest: number, length: number) => Orbit} */
 export const intoRest = (setting, rest, length) => before(setting, rest, 0, length);
@@ -39,12 +44,13 @@ export const intoRest = (setting, rest, length) => before(setting, rest, 0, leng
 const area = (orbit) => orbit.slice(1).reduce((sum, [angle, velocity], i) => sum + ((angle - orbit[i][0]) * (velocity + orbit[i][1])) / 2, 0);
 
 /**
- * Whether the learner comes to rest: a loop that begins and ends at rest earns less, 2πq, than its length.
+ * Whether the learner comes to rest: a loop that begins and ends at rest earns less, 2πq, than its length, and above the
+ * crossover wherever there is a rest.
  * @type {(setting: Setting) => boolean}
  */
 export function locks(setting) {
   const rest = restAngle(setting);
-  return rest !== null && area(intoRest(setting, rest, ROUND)) >= ROUND * setting.current;
+  return rest !== null && (setting.gamma >= SHARED.crossover || area(intoRest(setting, rest, ROUND)) >= ROUND * setting.current);
 }
 
 /**
@@ -54,7 +60,7 @@ export function locks(setting) {
 export function runningOrbit(setting) {
   const round = (/** @type {number} */ velocity) => before(setting, ROUND, velocity, ROUND);
   const fastEnough = (/** @type {Orbit} */ orbit) => orbit[0][0] <= 1e-9 && area(orbit) >= ROUND * setting.current;
-  return round(bisect((velocity) => fastEnough(round(velocity)), 0, setting.current + 3));
+  return round(bisect((velocity) => fastEnough(round(velocity)), 0, setting.current + 3) + 1e-12); // it moves everywhere
 }
 
 /** γJ along an orbit from its beginning; without a discount, the cost per unit of time. @type {(setting: Setting, orbit: Orbit) => number} */
@@ -83,7 +89,7 @@ export function timed(orbit, until) {
     const [lap, at] = [Math.floor(i / times.length), i % times.length];
     if (rests && lap) return points;
     const [next, to] = [time + times[at], lap * ROUND + orbit[at + 1][0]];
-    if (next >= until) return [...points, [until, Number.isFinite(next) ? angle + ((to - angle) * (until - time)) / (next - time) : to]];
+    if (!(next < until)) return [...points, [until, Number.isFinite(next) ? angle + ((to - angle) * (until - time)) / (next - time) : to]];
     points.push([next, to]);
   }
 }

@@ -92,7 +92,7 @@ function drawMap(at, g, q) {
   const [floor, side] = [q(0), g(GAMMAS[0])];
   draw(at, "path", { d: `M${side} ${floor}${border.map(([px, py]) => `L${px.toFixed(1)} ${py.toFixed(1)}`).join("")}L${lastOf(border)[0]} ${floor}Z`, fill: ink("neutral"), "fill-opacity": 0.22 });
   drawLine(at, border, { ...inked(lines.threshold), ...curve("threshold", g, q) });
-  const born = samples(1 / lastOf(CURRENTS), 1.193, 60).map((gamma) => [g(gamma), q(1 / gamma)]);
+  const born = samples(1 / lastOf(CURRENTS), SHARED.crossover, 60).map((gamma) => [g(gamma), q(1 / gamma)]);
   drawLine(at, born, { ...inked(lines.birth), ...curve("birth", g, q) });
   draw(at, "text", { class: "ln-name", x: g(0) + 8, y: floor - 10 }, "rest");
   draw(at, "text", { class: "ln-name", x: g(lastOf(GAMMAS)) - 8, y: q(lastOf(CURRENTS)) + 20, "text-anchor": "end" }, "go round");
