@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -42,7 +43,7 @@ class Action:
 
     def solve(self, case: Case, settings: Settings) -> Trajectory:
         """Return the best extremal."""
-        return wandering.checked(case, lambda: solve(case, settings, self.name), settings)
+        return wandering.checked(case, partial(solve, settings=settings, name=self.name), settings)
 
 
 class Curved:
@@ -106,7 +107,7 @@ class Timed:
         after = Case(case.objective, case.loss.final, begin)
         if not wandering.contested(after):
             return path
-        remainder = wandering.checked(after, lambda: solve(after, Settings(), self.name))
+        remainder = wandering.checked(after, partial(solve, settings=Settings(), name=self.name))
         return path if remainder.converged else replace(path, status=remainder.status, detail=remainder.detail)
 
 

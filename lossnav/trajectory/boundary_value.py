@@ -44,7 +44,7 @@ class Collocation:
 
     def solve(self, case: Case, settings: Settings) -> Trajectory:
         """Return the best extremal."""
-        return wandering.checked(case, lambda: solve(case))
+        return wandering.checked(case, solve)
 
 
 def solve(case: Case, tol: float = 1e-9) -> Trajectory:

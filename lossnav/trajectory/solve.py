@@ -85,9 +85,9 @@ def solve(
     some thousandth of the start's distance from 0, with which lengths are compared. Where functions are called point by
     point, other ways are looked for to the rest of the cheapest path only. Under a drift and a discount the optimum
     need not rest (``at_infinity``): such paths are looked for where the drift carries a learner from ``theta0``; a
-    current elsewhere, to which one would have to walk first, may be missed, and so may the best path along a current
-    over one well after the other; and of rests that are reached when the discount has left nothing to pay another may
-    be named than by who plans again on the way.
+    current elsewhere, to which one would have to walk first, may be missed; along one over well after well a rest is
+    refused that it is better to leave again, but the best path that goes on may not be found; and of rests that are
+    reached when the discount has left nothing to pay another may be named than by who plans again on the way.
 
     ``is_minimum`` certifies a path among those near it.
 

@@ -32,6 +32,8 @@ from lossnav.trajectory.status import Status
 
 _TURNS = 6  # how long the deadline is, in turns of the drift: some to get on a loop, some to see it close
 _FORGOTTEN = 16.0  # e-folds of a discount after which standing still costs next to nothing
+_CLEAR = 1e-6  # of two costs, the share by which one is the lower
+_NEAR = 0.1  # a rest at which a learner has arrived, in natural units
 _ROUGH = Settings(rtol=1e-4)  # of a path that is an upper bound only
 
 
@@ -156,7 +158,7 @@ def contested(case: Case) -> bool:
     return bool(_wildness(case.objective, case.loss, case.theta0))
 
 
-def checked(case: Case, solver: Callable[[], Trajectory], settings: Settings | None = None) -> Trajectory:
+def checked(case: Case, solver: Callable[[Case], Trajectory], settings: Settings | None = None) -> Trajectory:
     """Return what ``solver`` finds among paths that come to rest, or a path that never does where that costs less.
 
     That one is not converged if γ = 0, where its J is infinite, and without ``settings``, the accuracy that J is to
@@ -166,33 +168,56 @@ def checked(case: Case, solver: Callable[[], Trajectory], settings: Settings | N
     # Without a rival, what comes to rest is the answer.
     rival = bound(objective, loss, theta0) if case.rests else None
     if rival is None or not math.isfinite(rival.cost):
-        return _held(case, solver())
+        return _held(case, solver(case))
     if objective.gamma == 0:
         rest = lowest_rest(objective, loss, theta0)
         if rival.cost < rest - rival.margin - 1e-7 * abs(rest):
             onward = 0.0 if abs(rival.cost) < 1e-12 * abs(rest) else rival.cost  # print no rounding errors
             return _refused(rival, f"resting costs {rest:.6g} per unit of time, going on {onward:.6g}")
-        return solver()
+        return solver(case)
     # With a discount both have a J: the rival wins where it is below by more than its margin, and is then solved in
     # full.
     compared: tuple[Trajectory, ...] = ()
+    most = rival.cost + rival.margin
     try:
-        result = solver()
+        result = solver(case)
     except NoMinimiser:
         why = f"no place to rest was found, and there is a path with J <= {rival.cost:.6g}"
     else:
         compared = result.candidates
         if all(candidate.status is Status.NO_EXTREMAL for candidate in compared):
             why = f"{result.reason}, and there is a path with J <= {rival.cost:.6g}"
-        elif result.converged and rival.cost < result.action - rival.margin - 1e-6 * abs(result.action):
+        elif result.converged and rival.cost < result.action - rival.margin - _CLEAR * abs(result.action):
             why = f"the best path to a rest has J = {result.action:.6g}, another J <= {rival.cost:.6g}"
+        elif result.converged and (gain := _gained_by_leaving(case, result, solver)):
+            why = f"the best path to a rest has J = {result.action:.6g}, and to leave there again saves {gain:.2g}"
+            most = min(most, result.action - gain / 2)
         else:
             return _held(case, result)
     unresting = None if settings is None else _unresting(case, compared, settings)
     known = Status.CONVERGED, Status.DEADLINE_TOO_EARLY  # the second says how well
-    if unresting is not None and unresting.status in known and unresting.action <= rival.cost + rival.margin:
+    if unresting is not None and unresting.status in known and unresting.action <= most:
         return replace(unresting, others=(unresting, *compared))
     return _refused(rival, why)
+
+
+def _gained_by_leaving(case: Case, path: Trajectory, solver: Callable[[Case], Trajectory]) -> float:
+    """Return what J loses if the learner, where a path rests, goes on to another rest; 0 if it is better to stay.
+
+    Of an optimum each part is optimal (Bellman). Along a current over many wells a search finds the nearest.
+    """
+    rest, gamma, loss = path.asymptote, case.objective.gamma, case.loss.at(math.inf)
+    if not np.all(np.isfinite(rest)):
+        return 0.0
+    away = np.max(np.abs(path(path.times) - rest), axis=1) > _NEAR
+    weight = math.exp(-gamma * float(np.max(path.times[away], initial=0.0)))
+    if weight < 0.1 * _CLEAR:  # it arrives when all is paid
+        return 0.0
+    staying = float(case.objective.cost_rate(loss, rest, np.zeros_like(rest))) / gamma
+    solved = Status.CONVERGED, Status.CHEAPER_UNSOLVED
+    onward = [other.action for other in solver(replace(case, theta0=rest)).candidates if other.status in solved]
+    gain = weight * (staying - min(onward, default=math.inf))
+    return gain if gain > _CLEAR * (abs(path.action) + abs(staying)) else 0.0
 
 
 def _unresting(case: Case, compared: tuple[Trajectory, ...], settings: Settings) -> Trajectory | None:

@@ -134,10 +134,24 @@ def test_under_a_gradient_drift_a_second_best_rest_is_refused_by_who_knows_of_no
         dearer = second.action > best.action + 2 * bound.margin + 1e-6
         if second.converged and second.at_infinity == "rests" and dearer:
             case = Case(objective, loss, start)
-            refused = wandering.checked(case, lambda second=second: replace(second, others=()))
+            refused = wandering.checked(case, lambda _, second=second: replace(second, others=()))
             assert not refused.converged and refused.status is Status.NEVER_RESTS
             return
     assert seed != 317
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("gamma", "current", "locks"), [(0.05, 1.234, True), (0.05, 1.4, False), (0.1, 1.274, False)])
+def test_who_rests_along_a_current_over_many_wells_would_not_leave_again(gamma, current, locks):
+    """On a tilted ring, unrolled: the learner comes to rest at 4/π − O(γ²), 1.2725 and 1.2701, and else never."""
+    tilted = ln.losses.Function(lambda x: np.cos(x[..., 0]), dim=1)
+    objective = ln.Objective(gamma=gamma, drift=ln.drifts.Linear([[0.0]], [current]))
+    path = ln.solve(objective, tilted, [0.0], throw=False)
+    assert path.converged is locks
+    if not locks:
+        assert path.status is Status.NEVER_RESTS and "to leave there again saves" in path.detail
+    else:
+        assert path.asymptote[0] == pytest.approx(np.pi + np.arcsin(gamma * current), abs=1e-6)
 
 
 @pytest.mark.parametrize("seed", [28, 121])
