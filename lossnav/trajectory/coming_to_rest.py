@@ -227,7 +227,7 @@ class ToRests:
         lines = theta0 + np.linspace(0.0, 1.0, _FEW + 1)[:, None, None] * (places - theta0)
         heights = np.asarray(self.final_loss.value(lines))
         heights = np.minimum(heights, np.maximum(heights[0], heights[-1]))
-        metric, gamma = objective.metric_at(theta0), max(objective.gamma, 1e-3)
+        metric, gamma = self._metric_there(theta0), max(objective.gamma, 1e-3)
         length = np.einsum("ni,ij,nj->n", places - theta0, metric, places - theta0)
         time = np.geomspace(1e-2, 1e2, 81)[:, None]
         paid = objective.k / gamma * (heights[-1] + (heights.mean(axis=0) - heights[-1]) * -np.expm1(-gamma * time))

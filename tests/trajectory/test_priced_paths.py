@@ -10,6 +10,7 @@ import sympy
 from scipy.integrate import solve_bvp
 
 import lossnav as ln
+from lossnav.trajectory import coming_to_rest
 
 P = ln.prices
 WELL = ln.losses.DoubleWell()
@@ -310,6 +311,16 @@ def test_where_no_rest_has_a_law_of_approach_acceleration_is_followed_to_a_late_
     assert path.converged and path.action == pytest.approx(J, rel=1e-5) and path.at_infinity != "ends"
     np.testing.assert_allclose(path(np.linspace(0, 4, 20)), place(np.linspace(0, 4, 20)), atol=1e-3)
     assert np.all(path.velocity([100.0]) == 0) and np.all(path.acceleration([100.0]) == 0)
+
+
+def test_of_more_rests_than_are_followed_acceleration_in_a_metric_is_estimated_too(monkeypatch):
+    """G is to the price of acceleration what a factor of it is: the same J, where straight lines are compared first."""
+    monkeypatch.setattr(coming_to_rest, "_FOLLOWED", 1)
+    waves = ln.losses.Function(lambda x: 0.05 * x[..., 0] ** 2 + np.cos(2 * x[..., 0]), dim=1)
+    weighed = ln.Objective(gamma=0.5, metric=[[2.0]], price=P.Acceleration(0.3, 0.6))
+    plain = ln.Objective(gamma=0.5, price=P.Acceleration(0.6, 1.2))
+    costs = [ln.solve(objective, waves, [2.0]).action for objective in (weighed, plain)]
+    assert costs[0] == pytest.approx(costs[1], rel=1e-8)
 
 
 def test_where_acceleration_is_charged_no_gradient_flow_is_followed():
