@@ -120,39 +120,19 @@ def held(objective: Objective, h: Array, dt: Any) -> Held:
 
 
 @dataclass(frozen=True, eq=False)
-class Law:
-    """The feedback on a bowl: the optimal acceleration at any place and velocity (W3)."""
-
-    objective: Objective
-    loss: Quadratic
-    basis: modes.Modes
-
-    @classmethod
-    def of(cls, objective: Objective, loss: Quadratic) -> Law:
-        """Return it, in the metric's modes."""
-        return cls(
-            objective, loss, modes.decompose(loss.hessian(np.zeros(loss.dim)), objective.metric_matrix(loss.dim))
-        )
-
-    def __call__(self, theta: Array, velocity: Array) -> Array:
-        """Return θ̈, shape (..., D)."""
-        kappa, friction = gains(self.objective, self.basis.curvature)
-        directions = self.basis.directions
-        speed = velocity @ self.objective.metric_matrix(self.loss.dim) @ directions
-        return -(kappa * (self.loss.gradient(theta) @ directions) + friction * speed) @ directions.T
-
-
-@dataclass(frozen=True, eq=False)
 class Path:
     """The optimum in the modes of a bowl, as functions of times of shape (T,), each (T, D).
 
     Attributes:
-        law: the feedback that it follows.
+        objective, loss: the problem.
+        basis: curvatures, and directions in the metric.
         theta0: θ(0), shape (D,).
         gradient, speed: ∇L and θ̇ at the start along the modes.
     """
 
-    law: Law
+    objective: Objective
+    loss: Quadratic
+    basis: modes.Modes
     theta0: Array
     gradient: Array
     speed: Array
@@ -160,15 +140,15 @@ class Path:
     @property
     def directions(self) -> Array:
         """X, G-orthonormal, one a column."""
-        return self.law.basis.directions
+        return self.basis.directions
 
     @property
     def curvature(self) -> Array:
         """Curvatures h."""
-        return self.law.basis.curvature
+        return self.basis.curvature
 
     def _step(self, t: Array) -> Held:
-        return held(self.law.objective, self.curvature, t[:, None])
+        return held(self.objective, self.curvature, t[:, None])
 
     def position(self, t: Array) -> Array:
         """Return θ."""
@@ -181,8 +161,11 @@ class Path:
         return (step.beta * self.speed - step.kappa * step.slide * self.gradient) @ self.directions.T
 
     def second(self, t: Array) -> Array:
-        """Return θ̈."""
-        return self.law(self.position(t), self.rate(t))
+        """Return θ̈, by the feedback law (W3)."""
+        kappa, friction = gains(self.objective, self.curvature)
+        gradient = self.loss.gradient(self.position(t)) @ self.directions
+        speed = self.rate(t) @ self.objective.metric_matrix(self.loss.dim) @ self.directions
+        return -(kappa * gradient + friction * speed) @ self.directions.T
 
 
 def start(objective: Objective, loss: Quadratic, theta0: Array, velocity0: Any) -> Path:
@@ -191,8 +174,9 @@ def start(objective: Objective, loss: Quadratic, theta0: Array, velocity0: Any) 
     Raises:
         NoMinimiser: where J has none.
     """
-    law = Law.of(objective, loss)
-    h, directions = law.basis.curvature, law.basis.directions
+    metric = objective.metric_matrix(loss.dim)
+    basis = modes.decompose(loss.hessian(theta0), metric)
+    h, directions = basis.curvature, basis.directions
     gradient = directions.T @ loss.gradient(theta0)
     require(objective, h, modes.tilted(gradient))
     if isinstance(velocity0, str):
@@ -202,6 +186,5 @@ def start(objective: Objective, loss: Quadratic, theta0: Array, velocity0: Any) 
     elif velocity0 is None:
         speed = np.zeros(loss.dim)
     else:
-        metric = objective.metric_matrix(loss.dim)
         speed = directions.T @ metric @ _checks.array("velocity0", velocity0, shape=(loss.dim,))
-    return Path(law, theta0, gradient, speed)
+    return Path(objective, loss, basis, theta0, gradient, speed)
