@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy
@@ -19,14 +17,11 @@ from lossnav.problem.losses import Loss
 from lossnav.problem.objective import Objective
 from lossnav.trajectory import stationary, wandering
 from lossnav.trajectory.candidates import cheapest
-from lossnav.trajectory.case import Case, plain
+from lossnav.trajectory.case import Case, Settings, plain
 from lossnav.trajectory.motion import acceleration
 from lossnav.trajectory.result import Method, Trajectory, final_charge
 from lossnav.trajectory.riccati import LocalValue, continued
 from lossnav.trajectory.status import Status
-
-if TYPE_CHECKING:
-    from lossnav.trajectory.refinement import Settings
 
 Motion = Callable[[Array, Array], Array]
 Guess = Callable[[Array], tuple[Array, Array]]  # times to θ and θ̇
@@ -110,19 +105,20 @@ def collocate(
         span * np.linspace(0.0, 1.0, _NODES) ** 2 if mesh is None else mesh
     )  # finer after the start, where paths are fast
     # Start from the law of the end; what SciPy makes nothing of has failed, whatever it says.
-    position, speed = _law(theta0, span, end, endpoint, t) if guess is None else guess(t)
-    start = np.vstack([position.T, speed.T, 0 * t[None, :]])
+    places, speeds = _law(theta0, span, end, endpoint, t) if guess is None else guess(t)
+    start = np.vstack([places.T, speeds.T, 0 * t[None, :]])
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         try:
             solution = scipy.integrate.solve_bvp(equations, boundary, t, start, tol=tol, max_nodes=_MOST)
         except np.linalg.LinAlgError:
-            solution = _Lost(t, start)
+            solution = _lost(t, start)
     if not np.all(np.isfinite(solution.rms_residuals)):  # NaN passes for a success
-        solution = _Lost(t, start)
+        solution = _lost(t, start)
 
-    inside = _Inside(solution.sol, dim)
+    position, rate = (scipy.interpolate.PPoly(solution.sol.c[..., part], solution.sol.x)
+                      for part in (slice(dim), slice(dim, -1)))  # fmt: skip
     # J up to the end, and what comes after it.
-    stop = inside.position(np.array([span]))[0]
+    stop = position(span)
     total = float(solution.y[-1, -1])
     excess, growth, asymptote = math.nan, math.nan, stop.copy()
     if end is None:
@@ -133,7 +129,7 @@ def collocate(
         growth, asymptote = end.ending(theta0)
     return Trajectory(
         objective, loss, solution.x, total, excess, asymptote, Collocation.name,
-        *continued(end, span, stop, inside.position, inside.rate),
+        *continued(end, span, stop, position, rate),
         end=span if end is None else math.inf,
         status=Status.CONVERGED if solution.success else Status.COLLOCATION_STOPPED,
         detail="" if solution.success else solution.message, residual=float(np.max(solution.rms_residuals)),
@@ -141,30 +137,13 @@ def collocate(
     )  # fmt: skip
 
 
-@dataclass(frozen=True, eq=False)
-class _Inside:
-    """What a collocation says of θ and θ̇ at times within the span."""
-
-    solution: Callable[[Array], Array]
-    dim: int
-
-    def position(self, t: Array) -> Array:
-        return self.solution(t)[: self.dim].T
-
-    def rate(self, t: Array) -> Array:
-        return self.solution(t)[self.dim : -1].T
-
-
-class _Lost:
-    """What scipy would return of a collocation that had to stop: Newton's method left the domain of the problem."""
-
-    success, message, rms_residuals = False, "Newton's method left the domain of the problem.", (np.nan,)
-
-    def __init__(self, x: Array, state: Array):
-        self.x, self.y = x, state
-
-    def sol(self, t: Array) -> Any:
-        return np.array([np.interp(t, self.x, row) for row in self.y])
+def _lost(t: Array, state: Array) -> scipy.optimize.OptimizeResult:
+    """Return what scipy would of a collocation that had to stop, with straight lines through where it began."""
+    lines = np.stack([(np.diff(state) / np.diff(t)).T, state[:, :-1].T])
+    return scipy.optimize.OptimizeResult(
+        success=False, message="Newton's method left the domain of the problem.", rms_residuals=np.array([np.nan]),
+        x=t, y=state, sol=scipy.interpolate.PPoly(lines, t),
+    )  # fmt: skip
 
 
 def _law(theta0: Array, span: float, end: LocalValue | None, endpoint: Array | None, t: Array) -> tuple[Array, Array]:
