@@ -30,17 +30,14 @@ def choose(case: Case, method: str) -> Solver:
     Raises:
         ValueError: with the reason, if that one declines; with all reasons, if every one does.
     """
-    declined: dict[str, str] = {}
-    for solver in _solvers(case):
-        if method not in (AUTO, solver.name):
-            continue
-        declined[solver.name] = solver.accepts(case)
-        if not declined[solver.name]:
-            return solver
+    declined = reasons(case)
+    taken = [name for name, reason in declined.items() if not reason]
+    wanted = taken[:1] if method == AUTO else [name for name in taken if name == method]
+    if wanted:
+        return next(solver for solver in _solvers(case) if solver.name == wanted[0])
     if method != AUTO:
-        taken = [repr(name) for name, reason in reasons(case).items() if not reason]
         why = declined.get(method, "is of |θ̇|²/2η alone, and objective.price is set")
-        raise ValueError(f"method = {method!r} {why}; use {' or '.join(taken) or 'another problem'}")
+        raise ValueError(f"method = {method!r} {why}; use {' or '.join(map(repr, taken)) or 'another problem'}")
     raise ValueError(
         "objective: no method takes this combination of price, metric, drift and deadline: "
         + "; ".join(f"{name!r} {reason}" for name, reason in declined.items())
