@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
+import scipy
 
-from lossnav._checks import Array
 from lossnav.problem.functions import budget
 from lossnav.trajectory.case import Case
 from lossnav.trajectory.result import Method, Trajectory, final_charge, resting_action
@@ -72,23 +71,16 @@ def _distinct(paths: list[Trajectory]) -> list[Trajectory]:
 def standstill(case: Case, method: Method) -> Trajectory:
     """Return what there is before any path was solved for: resting at θ₀, or the straight line to a fixed end."""
     objective, loss, theta0, endpoint = case.objective, case.loss, case.theta0, case.endpoint
-    end = objective.horizon if endpoint is None or case.span is None else case.span
+    end = case.deadline
     span = end if math.isfinite(end) else 10.0
     pace = np.zeros_like(theta0) if endpoint is None else (endpoint - theta0) / span
     rate = float(objective.kinetic(theta0, pace)) + objective.k * float(loss.value(theta0))
     action = math.nan
     if endpoint is None and not loss.timed:
         action = resting_action(rate, objective.gamma, 1.0, end) + final_charge(objective, float(loss.value(theta0)))
+    line = scipy.interpolate.PPoly(np.stack([pace, theta0])[:, None], [0.0, span])
     return Trajectory(
         objective, loss, np.linspace(0.0, span, 2), action, math.nan, theta0 if endpoint is None else endpoint, method,
-        partial(_straight, theta0, pace), partial(_steady, pace), end=end,
+        line, line.derivative(), end=end,
         status=Status.BUDGET_SPENT, residual=math.nan, is_minimum=None, error=math.nan,
     )  # fmt: skip
-
-
-def _straight(start: Array, pace: Array, t: Array) -> Array:
-    return start + t[:, None] * pace
-
-
-def _steady(pace: Array, t: Array) -> Array:
-    return np.broadcast_to(pace, (len(t), len(pace)))
