@@ -37,21 +37,20 @@ def solve(factored: Array, right: Array) -> Array:
     return flat.reshape(right.shape)
 
 
-def solve_discounted(factored: Array, half: Array | float, right: Array) -> Array:
+def solve_discounted(factored: Array, half: Array, right: Array) -> Array:
     """Return x, shape (M, D), with W⁻¹ A W x = right for a factored A = LLᵀ and W = √w, w one number a node.
 
     The substitutions are those of W⁻¹LW and W⁻¹LᵀW, which hold ratios of neighbours only: √w itself may underflow.
 
     Args:
         factored: from ``factor``.
-        half: √(w_n/w_{n+1}), a number, or shape (M−1, 1, 1).
+        half: √(w_n/w_{n+1}), shape (M−1, 1, 1).
         right: shape (M, D).
     """
     count, dim = right.shape
     columns = factored.T.reshape(count, dim, 2 * dim)
     into_next = np.add.outer(np.arange(dim), np.arange(2 * dim)) >= dim
-    ratios = np.concatenate([half, np.ones((1, 1, 1))]) if isinstance(half, np.ndarray) else half
-    shares = np.where(into_next, ratios, 1.0)
+    shares = np.where(into_next, np.concatenate([half, np.ones((1, 1, 1))]), 1.0)
     flat = right.ravel()
     for scaled, transposed in ((columns * shares, 0), (columns / shares, 1)):
         bands = scaled.reshape(count * dim, 2 * dim).T

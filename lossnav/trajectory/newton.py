@@ -354,11 +354,10 @@ class _System:
 
         Where √w itself would underflow, ratios of neighbours take its place.
         """
-        system, node_sizes = self.bands[b], self.problem.node_sizes
+        system = self.bands[b]
         if extra:
             system = np.array(system, order="F")
-            dim = self.gradient.shape[-1]
-            system[0] += extra * (np.repeat(node_sizes, dim) if isinstance(node_sizes, np.ndarray) else node_sizes)
+            system[0] += extra * np.repeat(self.problem.node_sizes, self.gradient.shape[-1])
         factored = blocks.factor(system)
         if factored is None:
             return None

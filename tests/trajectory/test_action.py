@@ -173,9 +173,10 @@ def test_banded_solver_against_dense(count, dim, discount):
     diagonal, below = rng.normal(size=(count, dim, dim)), rng.normal(size=(count - 1, dim, dim))
     diagonal = diagonal @ np.swapaxes(diagonal, 1, 2) + 8 * np.eye(dim)
     half = {"none": 1.0, "even": 1.7, "uneven": 1 + rng.uniform(size=(count - 1, 1, 1))}[discount]
+    half = half * np.ones((count - 1, 1, 1))
     right = rng.normal(size=(count, dim))
     dense = scipy.linalg.block_diag(*diagonal)
-    for n, (block, ratio) in enumerate(zip(below, np.ravel(half * np.ones((count - 1, 1, 1))), strict=True)):
+    for n, (block, ratio) in enumerate(zip(below, np.ravel(half), strict=True)):
         here, there = slice(n * dim, (n + 1) * dim), slice((n + 1) * dim, (n + 2) * dim)
         dense[there, here], dense[here, there] = block * ratio, block.T / ratio
     factored = blocks.factor(blocks.banded(diagonal, below))
