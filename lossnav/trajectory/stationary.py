@@ -50,12 +50,12 @@ class Rests:
     unseen: float = 0.0
 
 
-def points(objective: Objective, loss: Loss, theta0: Array, *, seed: int = 0) -> Array:
+def points(objective: Objective, loss: Loss, theta0: Array) -> Array:
     """Return the stationary points of the total force that are known or found by ``search``, shape (M, D)."""
-    return search(objective, loss, theta0, seed=seed).points
+    return search(objective, loss, theta0).points
 
 
-def search(objective: Objective, loss: Loss, theta0: Array, *, seed: int = 0) -> Rests:
+def search(objective: Objective, loss: Loss, theta0: Array) -> Rests:
     """Return the stationary points of the total force that are known or found by multi-start.
 
     Without drift these are the stationary points of L: by formula where the loss has one, else by minimisation and
@@ -69,7 +69,7 @@ def search(objective: Objective, loss: Loss, theta0: Array, *, seed: int = 0) ->
         return Rests(known, np.empty((0, dim)), 0, len(known) > 1)
     budget.stage("looking for places to rest")
     own_starts = loss.starts(theta0)
-    starts = _starts(theta0, seed, getattr(loss, "reach", 1.0)) if own_starts is None else own_starts
+    starts = _starts(theta0, 0, getattr(loss, "reach", 1.0)) if own_starts is None else own_starts
     if known is not None:
         starts = np.concatenate([known, starts])
     affine = isinstance(loss, Quadratic) and isinstance(objective.drift, Linear)  # one root is all there is
@@ -94,7 +94,7 @@ def search(objective: Objective, loss: Loss, theta0: Array, *, seed: int = 0) ->
     for number in range(0 if affine else _ROUNDS):
         if number >= least and (unseen <= MOST_UNSEEN or (number > 0 and unseen > _HOPELESS)):
             break
-        more = _starts(theta0, seed + 1 + number, getattr(loss, "reach", 1.0), _BOXES, _FEW if alone else _MORE)[1:]
+        more = _starts(theta0, 1 + number, getattr(loss, "reach", 1.0), _BOXES, _FEW if alone else _MORE)[1:]
         also, count = down(more), count + len(more)
         low = multi_start.Found(
             np.concatenate([low.ends, also.ends]), np.concatenate([low.lost, also.lost]), low.bent or also.bent

@@ -456,10 +456,8 @@ class Transcription:
             self.loss.at(times) if self.loss.timed else self.loss
             for times in (self.times[:-1], np.nextafter(self.times[1:], 0.0))
         )
-        objective, moments = (
-            self.objective,
-            ((begun, early, before), (self._middle_loss, middle, through), (ended, late, after)),
-        )
+        moments = (begun, early, before), (self._middle_loss, middle, through), (ended, late, after)
+        objective = self.objective
         rates = [
             objective.kinetic(place, velocity) + objective.k * (np.asarray(loss.value(place)) - self.level)
             for loss, place, velocity in moments
