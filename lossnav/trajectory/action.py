@@ -18,9 +18,8 @@ from lossnav.problem.functions.roots import exp_mean
 from lossnav.problem.task import Task
 from lossnav.trajectory import deadline, wandering
 from lossnav.trajectory.candidates import cheapest, failed
-from lossnav.trajectory.case import TIMED, Case, plain
+from lossnav.trajectory.case import TIMED, Case, Settings, plain
 from lossnav.trajectory.coming_to_rest import ToRests
-from lossnav.trajectory.refinement import Settings
 from lossnav.trajectory.result import Method, Trajectory, final_charge
 from lossnav.trajectory.stationary import MOST_UNSEEN
 from lossnav.trajectory.status import Status

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -14,9 +14,6 @@ from lossnav.problem.losses import Loss, Quadratic
 from lossnav.problem.losses.function import as_loss
 from lossnav.problem.objective import Objective, check_problem
 from lossnav.trajectory.result import Method, Trajectory
-
-if TYPE_CHECKING:  # it is made of parts of the solvers
-    from lossnav.trajectory.refinement import Settings
 
 CURVED = "needs a metric that does not depend on theta"  # why a solver declines a metric that does
 TIMED = "needs a loss that does not depend on time"
@@ -53,6 +50,18 @@ class Case:
             return self.objective.horizon
         assert self.span is not None  # a fixed end has its time
         return self.span
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Accuracy: ``steps`` fixes the finest grid, else it is doubled until J and path change by less than ``rtol``.
+
+    Of a path whose problem is itself off by a share ``blur`` of its way, that is what the path may change by.
+    """
+
+    steps: int | None = None
+    rtol: float = 1e-8
+    blur: float = 0.0
 
 
 def checked(objective: Any, loss: Any, theta0: Any, horizon: Any, endpoint: Any, velocity0: Any = None) -> Case:

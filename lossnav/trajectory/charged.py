@@ -14,11 +14,10 @@ from lossnav.problem.losses import Quadratic
 from lossnav.problem.objective import Objective
 from lossnav.problem.prices import Bowl, Price, Softened
 from lossnav.trajectory import accelerated, action, deadline, late, modes, stationary
-from lossnav.trajectory.case import TIMED, Case
+from lossnav.trajectory.case import TIMED, Case, Settings
 from lossnav.trajectory.coming_to_rest import ToRests
 from lossnav.trajectory.mesh import first_steps
 from lossnav.trajectory.priced import Lifted, transcription
-from lossnav.trajectory.refinement import Settings
 from lossnav.trajectory.result import Method, Trajectory, plot_times, resting_action
 from lossnav.trajectory.riccati import LocalValue
 from lossnav.trajectory.stationary import Rests
@@ -240,9 +239,6 @@ class _Moving(ToRests):
         state, zeros = np.concatenate([point, np.zeros(dim)]), np.zeros(2 * dim)
         rest = objective.k * float(loss.value(point))
         return LocalValue(state, matrix, zeros, 0.0, rest, law, zeros, state)
-
-    def _below(self, ends: list[LocalValue]) -> list[LocalValue]:
-        return ends
 
     def _metric_there(self, place: Array) -> Array:
         return np.kron(np.eye(2), self.objective.metric_matrix(self.loss.dim))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,11 +13,8 @@ from lossnav.problem.drifts import Linear
 from lossnav.problem.losses import Quadratic
 from lossnav.problem.objective import Objective
 from lossnav.trajectory import modes, riccati
-from lossnav.trajectory.case import Case, quadratic
+from lossnav.trajectory.case import Case, Settings, quadratic
 from lossnav.trajectory.result import Method, Trajectory, final_charge, plot_times, resting_action
-
-if TYPE_CHECKING:
-    from lossnav.trajectory.refinement import Settings
 
 _FLAT = 1e-2  # of the curvature by which a rest is reached in time: below it J would be what large numbers leave
 _FADED = 40  # e-folds after which nothing counts

@@ -13,11 +13,11 @@ from lossnav.problem.functions import budget
 from lossnav.problem.functions.roots import FADED
 from lossnav.problem.task import Task
 from lossnav.trajectory import approach, itineraries, late, newton, stationary
-from lossnav.trajectory.case import Case
+from lossnav.trajectory.case import Case, Settings
 from lossnav.trajectory.itineraries import Stretch
 from lossnav.trajectory.mesh import Split, double, first_steps, most_steps
 from lossnav.trajectory.nodal import cost, nodes_of, trajectory_of
-from lossnav.trajectory.refinement import Settings, lowered, refine
+from lossnav.trajectory.refinement import lowered, refine
 from lossnav.trajectory.result import Trajectory
 from lossnav.trajectory.riccati import LocalValue
 from lossnav.trajectory.stationary import Rests

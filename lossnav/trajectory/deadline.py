@@ -14,10 +14,10 @@ from lossnav.problem.functions import budget
 from lossnav.problem.losses import Loss
 from lossnav.problem.objective import Objective
 from lossnav.trajectory import approach, itineraries, newton
-from lossnav.trajectory.case import Case
+from lossnav.trajectory.case import Case, Settings
 from lossnav.trajectory.mesh import first_steps
 from lossnav.trajectory.priced import transcription
-from lossnav.trajectory.refinement import Settings, lowered, refine
+from lossnav.trajectory.refinement import lowered, refine
 from lossnav.trajectory.result import Trajectory
 from lossnav.trajectory.transcription import Transcription
 

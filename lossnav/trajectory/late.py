@@ -19,7 +19,8 @@ from lossnav.problem.functions import budget
 from lossnav.problem.losses import Loss
 from lossnav.problem.objective import Objective
 from lossnav.trajectory import approach, deadline, itineraries, modes, multi_start, newton, stationary
-from lossnav.trajectory.refinement import Settings, refine
+from lossnav.trajectory.case import Settings
+from lossnav.trajectory.refinement import refine
 from lossnav.trajectory.result import Trajectory, resting_action
 from lossnav.trajectory.riccati import LocalValue, continued
 from lossnav.trajectory.stationary import DEGENERATE, Rests

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import scipy
@@ -11,6 +11,7 @@ import scipy
 from lossnav._checks import Array
 from lossnav.problem.functions import budget
 from lossnav.trajectory import approach, newton
+from lossnav.trajectory.case import Settings
 from lossnav.trajectory.mesh import double, most_steps
 from lossnav.trajectory.nodal import Nodes, cost, curve, nodes_of, trajectory_of
 from lossnav.trajectory.result import Trajectory, compared
@@ -18,18 +19,6 @@ from lossnav.trajectory.transcription import Transcription
 
 _ROUGH = 1e-4  # how well J of what is not the best is known, as a share of it
 _CLEARLY = 10  # times what is left of an error: on paths with a corner it shrinks unevenly
-
-
-@dataclass(frozen=True)
-class Settings:
-    """Accuracy: ``steps`` fixes the finest grid, else it is doubled until J and path change by less than ``rtol``.
-
-    Of a path whose problem is itself off by a share ``blur`` of its way, that is what the path may change by.
-    """
-
-    steps: int | None = None
-    rtol: float = 1e-8
-    blur: float = 0.0
 
 
 def _every_second(nodes: Nodes) -> Nodes:

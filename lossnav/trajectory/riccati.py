@@ -11,7 +11,6 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy
@@ -21,14 +20,10 @@ from lossnav.problem.drifts import Linear
 from lossnav.problem.losses import Loss, Quadratic
 from lossnav.problem.objective import Objective
 from lossnav.trajectory import minimal, modes
-from lossnav.trajectory.case import Case, quadratic
+from lossnav.trajectory.case import Case, Settings, quadratic
 from lossnav.trajectory.mesh import most_steps
 from lossnav.trajectory.motion import bent_hessian
 from lossnav.trajectory.result import Method, Trajectory, final_charge, plot_times, resting_action
-
-if TYPE_CHECKING:
-    from lossnav.trajectory.refinement import Settings
-
 
 Motion = Callable[[Array], Array]  # from times, shape (T,), to (T, D)
 

@@ -18,9 +18,8 @@ from lossnav.problem.losses.function import Formula
 from lossnav.problem.objective import Objective, check_objective
 from lossnav.trajectory import registry, units
 from lossnav.trajectory.candidates import standstill
-from lossnav.trajectory.case import Case, Solver, checked
+from lossnav.trajectory.case import Case, Settings, Solver, checked
 from lossnav.trajectory.mesh import most_steps
-from lossnav.trajectory.refinement import Settings
 from lossnav.trajectory.result import Method, Trajectory
 from lossnav.trajectory.status import Status
 

@@ -24,8 +24,7 @@ from lossnav.problem.losses import Loss, Quadratic
 from lossnav.problem.objective import Objective
 from lossnav.trajectory import cycles, late, stationary
 from lossnav.trajectory.candidates import runs_away
-from lossnav.trajectory.case import Case
-from lossnav.trajectory.refinement import Settings
+from lossnav.trajectory.case import Case, Settings
 from lossnav.trajectory.result import Trajectory
 from lossnav.trajectory.stationary import Rests
 from lossnav.trajectory.status import Status

@@ -9,7 +9,8 @@ from resources import draws
 import lossnav as ln
 from benchmarks import landscapes
 from lossnav.trajectory import coming_to_rest, newton, stationary
-from lossnav.trajectory.refinement import Settings, refine
+from lossnav.trajectory.case import Settings
+from lossnav.trajectory.refinement import refine
 from lossnav.trajectory.transcription import Transcription
 
 
