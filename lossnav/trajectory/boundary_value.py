@@ -24,8 +24,8 @@ from lossnav.trajectory.riccati import LocalValue, continued
 from lossnav.trajectory.status import Status
 
 Motion = Callable[[Array, Array], Array]
-Guess = Callable[[Array], tuple[Array, Array]]  # times to θ and θ̇
 _NODES, _MOST = 401, 200_000  # to start from, and at most
+_TOLERANCE = 1e-9
 
 
 class Collocation:
@@ -42,17 +42,17 @@ class Collocation:
         return wandering.checked(case, solve)
 
 
-def solve(case: Case, tol: float = 1e-9) -> Trajectory:
+def solve(case: Case) -> Trajectory:
     """Return the best extremal that collocation finds; ``is_minimum`` is None, for stationarity is all it knows."""
     objective, loss, theta0 = case.objective, case.loss, case.theta0
 
     def paths() -> Iterator[Trajectory]:
         if not case.rests:
-            yield collocate(objective, loss, theta0, case.deadline, None, case.endpoint, tol)
+            yield collocate(objective, loss, theta0, case.deadline, None, case.endpoint, _TOLERANCE)
             return
         for end in stationary.targets(objective, loss, theta0):
             span = 12.0 / -end.growth if end.growth < 0 else 10.0 / max(objective.gamma, 2 * end.growth)
-            yield collocate(objective, loss, theta0, case.span or span, end, None, tol)
+            yield collocate(objective, loss, theta0, case.span or span, end, None, _TOLERANCE)
 
     return cheapest(case, paths(), Collocation.name)
 
@@ -66,13 +66,12 @@ def collocate(
     endpoint: Array | None,
     tol: float,
     motion: Motion | None = None,
-    guess: Guess | None = None,
-    mesh: Array | None = None,
+    near: Trajectory | None = None,
 ) -> Trajectory:
     """Return the extremal from ``theta0`` to one end: a resting place, a fixed ``endpoint``, or a free end at ``span``.
 
-    ``motion`` maps θ and θ̇, shape (N, D) each, to θ̈ in place of the Euler–Lagrange equations. ``guess`` is a path to
-    start from on the nodes of ``mesh``, else the law of the rest, or a straight line.
+    ``motion`` maps θ and θ̇, shape (N, D) each, to θ̈ in place of the Euler–Lagrange equations. ``near`` is a path to
+    start from, else it is the law of the rest, or a straight line.
     """
     dim = loss.dim
     rests = end is not None and bool(np.all(np.isfinite(end.fixed)))
@@ -101,11 +100,12 @@ def collocate(
                 end_residual = end_residual + np.linalg.solve(objective.metric_at(theta), gradient)
         return np.concatenate([left[:dim] - theta0, end_residual, left[-1:]])
 
-    t = (
-        span * np.linspace(0.0, 1.0, _NODES) ** 2 if mesh is None else mesh
-    )  # finer after the start, where paths are fast
     # Start from the law of the end; what SciPy makes nothing of has failed, whatever it says.
-    places, speeds = _law(theta0, span, end, endpoint, t) if guess is None else guess(t)
+    if near is None:
+        t: Array = span * np.linspace(0.0, 1.0, _NODES) ** 2  # finer after the start, where paths are fast
+        places, speeds = _law(theta0, span, end, endpoint, t)
+    else:
+        t, places, speeds = near.times, near.position(near.times), near.rate(near.times)
     start = np.vstack([places.T, speeds.T, 0 * t[None, :]])
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         try:

@@ -88,10 +88,6 @@ def _moving(path: Trajectory, endpoint: Array | None, motion: Motion, tol: float
     if math.isinf(path.end):
         end = riccati.local_value(stationary.frozen(objective, path.asymptote), loss, path.asymptote)
 
-    def guess(t: Array) -> tuple[Array, Array]:
-        return path.position(t), path.rate(t)
-
-    trajectory = boundary_value.collocate(
-        objective, loss, begin, float(path.times[-1]), end, endpoint, tol, motion, guess, path.times
-    )
+    span = float(path.times[-1])
+    trajectory = boundary_value.collocate(objective, loss, begin, span, end, endpoint, tol, motion, path)
     return replace(trajectory, method=path.method)
