@@ -222,7 +222,7 @@ class _Moving(ToRests):
         basis = modes.decompose(loss.hessian(point), metric)
         if np.min(basis.curvature) <= stationary.DEGENERATE * np.max(np.abs(basis.curvature)):
             return None
-        kappa, friction = accelerated.gains(replace(objective, horizon=math.inf), basis.curvature)
+        kappa, friction = accelerated.gains(objective, basis.curvature)
         stiff = kappa * basis.curvature
         lowered = metric @ basis.directions
 

@@ -34,20 +34,19 @@ class Stretch(NamedTuple):
     bent: bool
 
 
-def search(objective: Objective, loss: Loss, theta0: Array) -> stationary.Rests:
-    """Return where a learner may wait on its way: without its deadline, and under G(θ) by the loss alone."""
-    free = replace(objective, horizon=math.inf)
-    return stationary.search(replace(free, metric=None, drift=None) if objective.curved else free, loss, theta0)
-
-
 def stretches(objective: Objective, loss: Loss, theta0: Array, end: float) -> list[Stretch]:
-    """Return the stretches of a loss until ``end``: those between the switches of a task, else one."""
+    """Return the stretches of a loss until ``end``: those between the switches of a task, else one.
+
+    Where a learner may wait is looked for without its deadline, and under G(θ) by the loss alone.
+    """
+    free = replace(objective, horizon=math.inf)
+    free = replace(free, metric=None, drift=None) if objective.curved else free
     switches = loss.switches if isinstance(loss, Task) else ()
     found = []
     for begin, stop in itertools.pairwise([0.0, *(switch for switch in switches if switch < end), end]):
         moving = isinstance(loss, Task) and not isinstance(loss, Phases) and begin != loss.settled
         looks = _LOOKS if moving else _LOOKS[:1]
-        rests = [search(objective, loss.at(begin + share * (stop - begin)), theta0) for share in looks]
+        rests = [stationary.search(free, loss.at(begin + share * (stop - begin)), theta0) for share in looks]
         points, bent = np.concatenate([rest.points for rest in rests]), any(rest.bent for rest in rests)
         found.append(Stretch(begin, stop, points, bent))
     return found

@@ -183,11 +183,6 @@ class Accelerated(Transcription):
         """L as z sees it."""
         return Lifted(self.loss)
 
-    @property
-    def steady(self) -> bool:
-        """Yes: what motion costs is a quadratic form."""
-        return True
-
     def lift(self, places: Array) -> Array:
         """Return places with velocities 0."""
         return np.concatenate([places, np.zeros_like(places)], axis=-1)

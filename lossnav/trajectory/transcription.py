@@ -88,14 +88,9 @@ class Transcription:
         return 1 if self.halfway and self.objective.curved and self.loss.dim > 1 else 2
 
     @property
-    def fixed(self) -> bool:
-        """Whether the end is fixed."""
-        return self.endpoint is not None
-
-    @property
     def free(self) -> slice:
         """Which nodes may move."""
-        return slice(1, self.steps if self.fixed else self.steps + 1)
+        return slice(1, self.steps + 1 if self.endpoint is None else self.steps)
 
     @cached_property
     def landscape(self) -> Loss:
@@ -423,7 +418,7 @@ class Transcription:
         if self.halfway:
             momentum[:-1] -= self._middle_pull(path)
         momentum[-1] = final[-1] + objective.k * behind[-1] * before
-        if not self.fixed:
+        if self.endpoint is None:
             momentum[-1] = -objective.charge * before
             if self.terminal is not None:
                 momentum[-1] -= (path[-1] - self.terminal.centre) @ self.terminal.matrix + self.terminal.linear
