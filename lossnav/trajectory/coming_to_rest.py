@@ -122,7 +122,7 @@ class ToRests:
             if path.action < least - path.error:
                 yield replace(path, unseen=rests.unseen)
         if not (has_extremal or len(floor)):
-            saddles = stationary.saddles(objective, final, theta0, rests)
+            saddles = stationary.saddles(objective, final, rests)
             yield from map(self._onto_saddle, saddles)
             if not saddles and may_wander:
                 yield self._late(rests)

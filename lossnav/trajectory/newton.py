@@ -16,6 +16,7 @@ _FIRST_DAMPING = 0.01  # of what makes every node's own curvature positive
 _MOST_DAMPING = 1e12  # steps of 1e-12 of a gradient step: rounding
 _KINETIC = 1e-6  # of the Hessian's diagonal in the middle, where a metric that varies is what makes it indefinite
 _LEAP = 1.0  # the longest step under a metric that varies, relative to 1 + |θ|
+_TOLERANCE = 1e-10  # of a Newton step's largest component, relative to how far the path goes (``sizes``)
 _EASED = 1e-3  # how well the problems are solved that lead up to another
 _BLUR = 1e-12  # what rounding leaves of 1 + |θ|, and of a gradient that is made of differences
 _NO_BETTER = 1e-6  # below it steps that no longer shrink are rounding
@@ -48,9 +49,7 @@ class Minimum:
     curvature: Array
 
 
-def minimise(
-    problem: Transcription, path: Array, curvature: Array | None = None, *, tolerance: float = 1e-10, limit: int = 200
-) -> Minimum:
+def minimise(problem: Transcription, path: Array, curvature: Array | None = None, *, limit: int = 200) -> Minimum:
     """Return the stationary path that damped Newton reaches from ``path``; the first node stays where it is.
 
     Args:
@@ -60,25 +59,24 @@ def minimise(
             on from there only where the path is no good start, or a limit may hold it: how near to it, no other grid
             says. It is kept as long as each step is at most a tenth of the one before; what it changes in the
             certificate is less than the grid's own error.
-        tolerance: on the largest component of a Newton step, relative to how far the path goes (``sizes``).
         limit: most Newton steps.
     """
     paths = np.asarray(path)[None]
     if curvature is not None and not problem.walled:
-        found = _Walk(problem, paths, tolerance, curvature).minima(limit)[0]
+        found = _Walk(problem, paths, _TOLERANCE, curvature).minima(limit)[0]
         if found.converged or not any(problem.eased()):
             return found
-    return _Walk(problem, _led(problem, paths, limit), tolerance, curvature).minima(limit)[0]
+    return _Walk(problem, _led(problem, paths, limit), _TOLERANCE, curvature).minima(limit)[0]
 
 
-def minimise_all(problem: Transcription, paths: Array, *, tolerance: float = 1e-10, limit: int = 200) -> list[Minimum]:
+def minimise_all(problem: Transcription, paths: Array, *, limit: int = 200) -> list[Minimum]:
     """Return where Newton's method leads from each of several paths, shape (B, N+1, D), walked side by side.
 
     A path's steps do not depend on the others; the loss is asked for the nodes of all of them in one call. Of paths
     that have come together only one is followed on, and they share its ``Minimum``. If the budget ends on the way, each
     path is returned as far as it came, not converged.
     """
-    return _Walk(problem, _led(problem, paths, limit), tolerance).minima(limit)
+    return _Walk(problem, _led(problem, paths, limit), _TOLERANCE).minima(limit)
 
 
 def _led(problem: Transcription, paths: Array, limit: int) -> Array:

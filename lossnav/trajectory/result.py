@@ -165,10 +165,10 @@ class Trajectory(Shown):
         return f"Trajectory(method={self.method!r}, action={self.action:.9g}, {place}{flag})"
 
 
-def plot_times(slowest: float, end: float, count: int = 201) -> Array:
+def plot_times(slowest: float, end: float) -> Array:
     """Return a grid over ten of the slowest time constants (10 where there is none), or up to the deadline."""
     stop = end if math.isfinite(end) else 10 / slowest if 0 < slowest < math.inf else 10.0
-    return np.linspace(0.0, stop, count)
+    return np.linspace(0.0, stop, 201)
 
 
 def final_charge(objective: Objective, height: float) -> float:

@@ -264,7 +264,7 @@ def frozen(objective: Objective, point: Array) -> Objective:
         raise NoMinimiser(f"no minimiser: the rest at {point} lies outside of the metric's domain: {error}") from None
 
 
-def saddles(objective: Objective, loss: Loss, theta0: Array, rests: Rests | None = None) -> list[riccati.LocalValue]:
+def saddles(objective: Objective, loss: Loss, rests: Rests) -> list[riccati.LocalValue]:
     """Return the local value function at each saddle or maximum in which an optimum may end: candidates, no more.
 
     For an optimum to stay there ω² = γ²/4 + ηkh ≥ 0 is needed in every mode, γ > 0 and no drift (here > 0): below that
@@ -277,18 +277,16 @@ def saddles(objective: Objective, loss: Loss, theta0: Array, rests: Rests | None
     if objective.gamma == 0 or objective.drift is not None:
         return []
     held = []
-    for model in _models(objective, loss, (rests or search(objective, loss, theta0)).points):
+    for model in _models(objective, loss, rests.points):
         if model.growth >= 0:
             rates, vectors = np.linalg.eig(model.closed)  # similar to a symmetric matrix: real
             closed = (vectors * np.minimum(rates.real, 0.0)) @ np.linalg.inv(vectors)
-            zeros, rest = np.zeros_like(theta0), objective.k * float(loss.value(model.centre))
+            zeros, rest = np.zeros_like(model.centre), objective.k * float(loss.value(model.centre))
             held.append(replace(model, linear=zeros, shift=zeros, closed=closed.real, fixed=model.centre, rest=rest))
     return held
 
 
-def _starts(
-    theta0: Array, seed: int, reach: float = 1.0, scales: tuple[float, ...] = _SCALES, count: int = _FEW
-) -> Array:
+def _starts(theta0: Array, seed: int, reach: float, scales: tuple[float, ...] = _SCALES, count: int = _FEW) -> Array:
     from scipy.stats import qmc  # here: scipy.stats takes a second to load, and a loss with a formula needs none of it
 
     sampler = qmc.Sobol(len(theta0), seed=seed)
