@@ -110,6 +110,11 @@ def test_an_option_that_makes_another_rule_is_no_reading(kind, option, collectio
         assert differ(theirs, optimizer, without, 60) > 3e-3
 
 
+def test_an_average_without_memory_has_no_deviations(collection):
+    (reading,) = ln.explain(collection.AdaBelief([weights()], lr=0.1, betas=(0.0, 0.99)))
+    assert reading.rule is None and not reading.assumptions and "no deviation" in reading.why
+
+
 @pytest.mark.parametrize("kind", ["SGD", "Adam", "AdamW", "RMSprop", "Adagrad"])
 @pytest.mark.parametrize("lr", [0.1, 0.0])
 def test_going_uphill_is_no_plan(kind, lr, collection):
@@ -446,7 +451,7 @@ def test_the_rule_of_muons_reading_takes_muons_steps(nesterov, decay, adjust, mo
             np.testing.assert_allclose(theta.detach().numpy() - before[k], step, rtol=0, atol=most)
 
 
-@pytest.mark.parametrize("decay", [0.0, 0.1])
+@pytest.mark.parametrize("decay", [{}, {"weight_decay": 0.1}, {"weight_decay": 0.1, "weight_decouple": False}])
 @pytest.mark.parametrize(("adjusted", "nesterov"), [(True, False), (False, True)])
 def test_the_rule_of_its_reading_takes_the_steps_of_the_collections_muon(
     adjusted, nesterov, decay, monkeypatch, collection
@@ -457,14 +462,14 @@ def test_the_rule_of_its_reading_takes_the_steps_of_the_collections_muon(
     rng = np.random.default_rng(6)
     theta = torch.nn.Parameter(torch.tensor(rng.normal(size=(6, 3))))
     optimizer = collection.Muon(
-        [{"params": [theta], "use_muon": True}], lr=0.1, momentum=0.8, nesterov=nesterov, weight_decay=decay,
+        [{"params": [theta], "use_muon": True}], lr=0.1, momentum=0.8, nesterov=nesterov, **decay,
         use_adjusted_lr=adjusted, ns_coeffs=CONVERGES["ns_coefficients"], ns_steps=60,
     )  # fmt: skip
     (reading,) = ln.explain(optimizer)
     state = reading.rule.init(theta.detach().numpy())
     for _ in range(5):
         before, g = theta.detach().numpy().copy(), 0.3 * rng.normal(size=(6, 3)) + np.eye(6, 3)
-        wanted, state = reading.rule(g, state, before)
+        wanted, state = reading.rule(g + reading.penalty * before, state, before)
         np.testing.assert_allclose(stepped(theta, optimizer, g), wanted, rtol=0, atol=1e-4 * np.abs(wanted).max())
     (adam,) = ln.explain(collection.Muon([{"params": [theta], "use_muon": False}], lr=0.1))
     assert adam.rule is None

@@ -185,20 +185,18 @@ def _readings(optimizer: Any, groups: list[Options]) -> list[Reading]:
     unlike = _unlike(name, {**groups[0], "maximize": uphill})
     if unlike:
         return [Reading(name, "", f"With {unlike} none of the listed assumptions give it")]
-    lr = float(groups[0]["lr"])
-    maker = _RULES.get(name)
-    if maker is None and name not in ("Muon", "Shampoo"):
+    maker, lr = _RULES.get(name), float(groups[0]["lr"])
+    if maker is None:
         return [Reading(name, row.assumptions, row.why)]
     if lr <= 0:
         return [Reading(name, row.assumptions, f"lr = {lr:g} makes no step: there is a rule at a rate > 0")]
-    if maker is None:
-        rules: dict[str, LearningRule | None] = {**_muon(lr, groups[0])} or {"": None}
-        return [Reading(name, row.assumptions, row.why + width, rule) for width, rule in rules.items()]
     # An L2 term belongs to the loss, a decay beside the step to the drift.
     coupled = not groups[0].get("weight_decouple", name not in ("SGD", "RMSprop", "Adam"))
     penalty = float(groups[0].get("weight_decay", 0.0)) if coupled else 0.0
     options = {**groups[0], "weight_decay": 0.0} if coupled else groups[0]
-    return [Reading(name, row.assumptions, row.why, maker(lr, options), penalty)]
+    made = maker(lr, options)
+    rules = made if isinstance(made, dict) else {"": made}
+    return [Reading(name, row.assumptions, row.why + words, rule, penalty) for words, rule in rules.items()]
 
 
 def _unlike(name: str, group: Options) -> str:
@@ -212,6 +210,8 @@ def _unlike(name: str, group: Options) -> str:
         return f"dampening = {group['dampening']} (the first gradient counts more than an average from zero says)"
     if name == "SOAP" and group.get("shampoo_beta") not in (None, -1, group.get("betas", (0, -1))[1]):
         return f"shampoo_beta = {group['shampoo_beta']} (bases with a memory of their own)"
+    if name == "AdaBelief" and group["betas"][0] == 0:
+        return f"betas = {group['betas']} (of an average without memory there is no deviation)"
     if name == "SOAP" and not group.get("correct_bias", True):
         return f"correct_bias = {group['correct_bias']} (m and V both begin at zero, and the bases do not)"
     if name in ("RMSprop", "Shampoo") and group.get("momentum"):
@@ -309,13 +309,13 @@ def _of_matrices(lr: float, belief: assume.Filter, shape: Any, decay: float, fac
     return derive(Objective(eta=factor**2), belief=belief, curvature=shape, dt=lr)
 
 
-def _muon(lr: float, group: Options) -> dict[str, LearningRule]:
+def _muon(lr: float, group: Options) -> dict[str, LearningRule] | None:
     """Return a rule for each factor that Muon's rate has, with words that say for which matrices.
 
     Ours is lr·√max(m, n)·UVᵀ for an m × n matrix, so that lr·√max(1, m/n)·UVᵀ has the rate lr/√n.
     """
     if not ("adjust_lr_fn" in group or group.get("use_muon")):
-        return {}
+        return None
     if group.get("adjust_lr_fn") == "match_rms_adamw" or group.get("use_adjusted_lr"):
         factors = {"": 0.2}
     else:
@@ -326,10 +326,10 @@ def _muon(lr: float, group: Options) -> dict[str, LearningRule]:
     return {words: _of_matrices(lr, belief, assume.Polar(), decay, factor) for words, factor in factors.items()}
 
 
-_RULES: dict[str, Callable[[float, Options], LearningRule | None]] = {
+_RULES: dict[str, Callable[[float, Options], LearningRule | dict[str, LearningRule] | None]] = {
     "SGD": _sgd, "SGDW": lambda lr, group: _sgd(lr, group, group["weight_decay"]), "Signum": _signum,
     "SignSGD": _signum, "RMSprop": _rmsprop, "Adam": _adam, "AdamW": _adamw, "AdaBelief": _adabelief, "Lion": _lion,
-    "SOAP": _soap,
+    "SOAP": _soap, "Muon": _muon,
 }  # fmt: skip
 
 
