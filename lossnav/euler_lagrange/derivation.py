@@ -109,7 +109,7 @@ class Derivation:
         A constant metric is divided out (Eqs. 68, 91, 99); one that depends on θ stays with θ̈ (Eq. 90).
         """
         rows = sympy.Matrix(self.balance)
-        divide = self.metric != sympy.eye(self.dim) and not _depends(self.metric, self.theta)
+        divide = self.metric != sympy.eye(self.dim) and self.metric.free_symbols.isdisjoint(self.theta)
         if divide:
             rows = (self.metric.inv() * rows).applyfunc(sympy.expand)
         motion = [*self.acceleration, *self.velocity]
@@ -314,7 +314,3 @@ def _tidy(formula: Any) -> Any:
         if float(fraction) == float(number):
             swap[number] = fraction
     return formula.xreplace(swap)
-
-
-def _depends(matrix: Any, symbols: Sequence[Any]) -> bool:
-    return bool(matrix.free_symbols & set(symbols))

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import Any, NamedTuple
+from types import SimpleNamespace
+from typing import Any
 
 import sympy
 
@@ -41,15 +42,6 @@ class Planned:
     def javascript(self) -> str:
         """Return the velocity in JavaScript, of eta, k, gamma, G, j, b, alpha, h, c, V, floor, m, mdot and theta."""
         return str(sympy.jscode(self.velocity.subs(sympy.Symbol("theta_0", real=True), sympy.Symbol("theta"))))
-
-
-class Case(NamedTuple):
-    """What the gains of a coordinate are functions of, in symbols."""
-
-    metric: Any
-    curvature: Any
-    decay: Any
-    fading: Any
 
 
 @cache
@@ -94,7 +86,8 @@ def coordinate(
     equations = derived.equations
     if not discount:
         equations, gamma = [equation.subs(gamma, 0).doit() for equation in equations], sympy.Integer(0)
-    gain_values = gains(eta * k, gamma, Case(G, h, j, alpha), _root)
+    case = SimpleNamespace(metric=G, curvature=h, decay=j, fading=alpha)
+    gain_values = gains(eta * k, gamma, case, _root)
     drifting = gain_values[0] * (b - j * start) if decay else 0  # without one its gain may be 0/0
     return Planned(equations, drifting - gain_values[1] * m - gain_values[2] * m_dot)
 

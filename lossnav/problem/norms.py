@@ -79,16 +79,14 @@ class Layer(NamedTuple):
         fields = [slice(None), entry] if isinstance(entry, str) else entry
         if not isinstance(fields, tuple | list) or len(fields) not in (2, 3) or not isinstance(fields[0], slice):
             raise ValueError(f"norm has the layer {_checks.shown(entry)}, but it must be (slice, norm) or with a shape")
-        name = _checks.one_of("norm", fields[1], NORMS)
-        if NORMS[name].matrix is (len(fields) == 3):
-            sides = tuple(_checks.whole("norm", side, low=1) for side in fields[2]) if len(fields) == 3 else None
-            if sides is None or len(sides) == 2:
-                return cls(fields[0], name, sides, number)
-        elif isinstance(entry, str):
-            return cls(slice(None), name, None, number)
-        raise ValueError(
-            f"norm has the layer {_checks.shown(entry)}, but matrices, and they alone, have a shape (m, n)"
-        )
+        part, name, *shapes = fields
+        norm = NORMS[_checks.one_of("norm", name, NORMS)]
+        sides = [_checks.whole("norm", n, low=1) for shape in shapes for n in _checks.sequence("norm", shape, "sides")]
+        if len(sides) != (2 if norm.matrix and not isinstance(entry, str) else 0):
+            raise ValueError(
+                f"norm has the layer {_checks.shown(entry)}, but matrices, and they alone, have a shape (m, n)"
+            )
+        return cls(part, name, tuple(sides) or None, number)
 
     @property
     def norm(self) -> Norm:

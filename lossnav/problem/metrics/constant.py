@@ -62,10 +62,6 @@ class Constant(Steady):
     def _dense(self) -> Array:
         return self._matrix
 
-    def norm_squared(self, theta: ArrayLike, velocity: ArrayLike) -> Any:
-        _, speeds = _checks.moving(theta, velocity, self.dim)
-        return _as_broad(np.einsum("...i,ij,...j->...", speeds, self._matrix, speeds), theta)
-
     def __repr__(self) -> str:
         return f"Constant(matrix={self._matrix.tolist()})"
 

@@ -21,7 +21,7 @@ from lossnav.rules.bases import turn, turn_back
 from lossnav.rules.derive import arrays, charged, coordinate, in_bases
 from lossnav.rules.derive.regime import Regime, compared
 from lossnav.rules.derive.source import written
-from lossnav.rules.derive.state import ArrayLook, Believed, State, blank, checked, look
+from lossnav.rules.derive.state import ArrayLook, Believed, State, checked, look
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -84,7 +84,9 @@ class LearningRule(Shown):
         Raises:
             ValueError: it has another shape than the assumptions.
         """
-        return blank(self._remembered(self._weights(theta).shape))
+        averages = {name: np.zeros(shape) for name, shape in self._remembered(self._weights(theta).shape).items()}
+        _checks.frozen(*averages.values())
+        return State(0, 0, averages)
 
     @property
     def memory(self) -> tuple[str, ...]:

@@ -38,13 +38,6 @@ class Believed(NamedTuple):
     ruler: Any
 
 
-def blank(shapes: Mapping[str, tuple[int, ...]]) -> State:
-    """Return the state of a learner who has seen nothing, of averages of these shapes."""
-    averages = {name: np.zeros(shape) for name, shape in shapes.items()}
-    _checks.frozen(*averages.values())
-    return State(0, 0, averages)
-
-
 def checked(state: Any, shapes: Mapping[str, tuple[int, ...]]) -> State:
     """Return a state of averages of these shapes, or raise."""
     verified = _checks.instance("state", state, State, "a State, as init and a step return it")
