@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from lossnav import _checks
 from lossnav._checks import Array
-from lossnav.euler_lagrange.derivation import on_paths, symbols
+from lossnav.euler_lagrange.derivation import aged, on_paths, symbols
 from lossnav.euler_lagrange.equations import EulerLagrange
 from lossnav.euler_lagrange.latex import aligned
 from lossnav.euler_lagrange.numeric import path_derivatives, sample_times
@@ -41,10 +41,7 @@ class Charged(EulerLagrange):
         return self.price.formula(list(lower * sympy.Matrix(a))) + speed
 
     def _aged(self, momentum: Any) -> Any:
-        """Return (D − γ)p, D the derivative in time: what integration by parts makes of a derivative."""
-        pairs = zip(self._rates[:-1], self._rates[1:], strict=True)
-        change = sum(sympy.diff(momentum, x) * v for low, high in pairs for x, v in zip(low, high, strict=True))
-        return (change - self.objective.gamma * momentum).replace(sympy.DiracDelta, lambda *_: sympy.S.Zero)
+        return aged(momentum, self._rates, self.objective.gamma).replace(sympy.DiracDelta, lambda *_: sympy.S.Zero)
 
     @cached_property
     def _moves(self) -> list[Any]:

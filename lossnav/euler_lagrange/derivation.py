@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -55,51 +56,39 @@ class Derivation:
     @cached_property
     def lagrangian(self) -> Any:
         """The Lagrangian ℒ(θ, θ̇, t), Eqs. 35, 67, 89, 95."""
-        slip = sympy.Matrix(self.velocity) - self.drift
-        kinetic = (slip.T * self.metric * slip)[0] / (2 * self.eta)
-        return sympy.exp(-self.gamma * self.t) * (kinetic + self.k * self.loss)
+        return self._faded * self._charged
 
     @cached_property
     def momenta(self) -> list[Any]:
         """The derivatives ∂ℒ/∂θ̇_i."""
-        return [self._slope(v) for v in self.velocity]
+        return [self._slope(v) * self._faded for v in self.velocity]
 
     @cached_property
     def forces(self) -> list[Any]:
         """The derivatives ∂ℒ/∂θ_i."""
-        return [self._slope(x) for x in self.theta]
+        return [self._slope(x) * self._faded for x in self.theta]
+
+    @property
+    def _faded(self) -> Any:
+        return sympy.exp(-self.gamma * self.t)
 
     @cached_property
-    def _still(self) -> Any:
-        """ℒ at t = 0, where e^{−γt}, the one thing in it that depends on t, is 1."""
-        return self.lagrangian.xreplace({self.t: sympy.S.Zero})
+    def _charged(self) -> Any:
+        """What is charged at each moment, before discounting."""
+        slip = sympy.Matrix(self.velocity) - self.drift
+        return (slip.T * self.metric * slip)[0] / (2 * self.eta) + self.k * self.loss
 
     def _slope(self, symbol: Any) -> Any:
-        """Return ∂ℒ/∂symbol with e^{−γt} pulled out in front."""
-        derivative = sympy.diff(self.lagrangian if self._timed else self._still, symbol)
-        return self._bare(derivative) * sympy.exp(-self.gamma * self.t)
-
-    def _bare(self, expression: Any) -> Any:
-        """Return the expression with e^{−γt} divided out."""
-        if self._timed:
-            return sympy.expand(expression / sympy.exp(-self.gamma * self.t))
-        # e^{−γt} is all that depends on t, and is 1 at t = 0; ``expand`` would multiply it into denominators.
-        return sympy.expand(expression.xreplace({self.t: sympy.S.Zero}))
-
-    @cached_property
-    def _timed(self) -> bool:
-        """Whether metric, drift or loss depend on the time."""
-        return self.t in sympy.Matrix([*self.metric, *self.drift, self.loss]).free_symbols
+        return sympy.expand(sympy.diff(self._charged, symbol))
 
     @cached_property
     def balance(self) -> list[Any]:
         """ηe^{γt}{d/dt ∂ℒ/∂θ̇_i − ∂ℒ/∂θ_i}, the chain rule written out (Eq. 37); zero on an extremal."""
         rows = []
-        for momentum, force in zip(self.momenta, self.forces, strict=True):
-            change = sympy.diff(momentum, self.t)
-            for x, v, a in zip(self.theta, self.velocity, self.acceleration, strict=True):
-                change += sympy.diff(momentum, x) * v + sympy.diff(momentum, v) * a
-            rows.append(sympy.expand(self.eta * self._bare(change - force)))
+        for x, v in zip(self.theta, self.velocity, strict=True):
+            momentum = self._slope(v)
+            change = aged(momentum, self._rates, self.gamma) + sympy.diff(momentum, self.t)
+            rows.append(sympy.expand(self.eta * (change - self._slope(x))))
         return rows
 
     @cached_property
@@ -214,6 +203,12 @@ def symbols(dim: int, orders: int = 2) -> list[tuple[Any, ...]]:
     names = ["theta"] if dim == 1 else [f"theta_{i}" for i in range(1, dim + 1)]
     dots = ["", *("d" * order + "ot" for order in range(1, orders + 1))]
     return [tuple(sympy.Symbol(name + dot, real=True) for name in names) for dot in dots]
+
+
+def aged(momentum: Any, rates: Sequence[Sequence[Any]], gamma: Any) -> Any:
+    """Return (D − γ)p, D the derivative in time along a path: what integration by parts makes of a derivative."""
+    pairs = (pair for low, high in itertools.pairwise(rates) for pair in zip(low, high, strict=True))
+    return sum(sympy.diff(momentum, x) * rate for x, rate in pairs) - gamma * momentum
 
 
 def on_paths(rates: Sequence[Sequence[Any]], t: Any) -> dict[Any, Any]:
