@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike
 from lossnav import _checks
 from lossnav._checks import Array
 from lossnav.problem.functions import differences
-from lossnav.problem.functions.arrays import OfArrays
 from lossnav.problem.functions.nested import Nested
 
 __all__ = ["Drift", "Function", "Linear", "rotation", "weight_decay"]
@@ -140,10 +139,8 @@ class Function(Drift):
     def _on(self, dim: int) -> tuple[Nested, Nested | None]:
         """Return both functions on ``dim`` parameters."""
         if dim not in self._parts:
-            value = Nested("value", OfArrays(self._given, (dim,)), (dim,), owner="a drift")
-            jacobian, square = None, (dim, dim)
-            if self._slope is not None:
-                jacobian = Nested("jacobian", OfArrays(self._slope, square), square, owner="a drift")
+            value = Nested("value", self._given, (dim,), "a drift")
+            jacobian = None if self._slope is None else Nested("jacobian", self._slope, (dim, dim), "a drift")
             self._parts[dim] = value, jacobian
         return self._parts[dim]
 

@@ -12,6 +12,7 @@ import numpy as np
 from lossnav import _checks
 from lossnav._checks import Array
 from lossnav.problem.functions import budget
+from lossnav.problem.functions.arrays import OfArrays
 from lossnav.problem.functions.entries import entries, read
 
 ROWS, COLUMNS, ENTRIES, SINGLE = "(..., D)", "(D, N)", "entry by entry", "one by one"
@@ -29,12 +30,14 @@ class Batched:
         layout: how it takes several points: ROWS, COLUMNS, ENTRIES, SINGLE, or None where that is not
             known yet.
         calls: how often it was called.
+        function: what is called.
         counts: whether a budget counts these calls; not if the function calls another that is counted.
     """
 
     name: str
     owner: str
     calls: int
+    function: OfArrays
     counts: bool = True
 
     def __init__(
@@ -42,7 +45,7 @@ class Batched:
     ):
         self.name, self.owner, self.calls = name, owner, 0
         self.layout: str | None = None
-        self._function, self._shape = function, shape
+        self.function, self._shape = OfArrays(function, shape), shape
         self._region: tuple[Array, Array] | None = None  # the box of points at which the agreement was tested
         self._largest, self._since, self._warned = 0, 0, False
         self._size = 0.0  # of its values where it was first asked for several
@@ -76,7 +79,7 @@ class Batched:
         if self.counts:
             budget.check(1)
         self.calls += 1
-        return self._function(argument)
+        return self.function(argument)
 
     def _read(self, result: Any, argument: Array, layout: str) -> Array:
         """Return what the function has returned as an array; ``layout`` says what it was given."""
@@ -105,7 +108,7 @@ class Batched:
             if counted:
                 budget.check(1)
             self.calls += 1
-            value = self._function(x.copy())  # a copy, as in ``_one``
+            value = self.function(x.copy())  # a copy, as in ``_one``
             if type(value) is not np.ndarray or value.dtype != kind or value.shape != shape:
                 value = self._shaped(self._read(value, x, SINGLE))
             place[...] = value

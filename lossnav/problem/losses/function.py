@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike
 from lossnav import _checks
 from lossnav._checks import Array
 from lossnav.problem.functions import budget, differences
-from lossnav.problem.functions.arrays import OfArrays
 from lossnav.problem.functions.batched import Batched
 from lossnav.problem.losses.base import Loss, scalar
 
@@ -106,11 +105,9 @@ class Function(Loss):
                 _checks.function(name, function)
         self.dim = _checks.whole("dim", dim, low=1)
         self._given = value
-        self._takes = OfArrays(value)
-        self._value = Batched("value", self._takes, ())
-        self._gradient = None if gradient is None else Batched("gradient", OfArrays(gradient, (self.dim,)), (self.dim,))
-        square = (self.dim, self.dim)
-        self._hessian = None if hessian is None else Batched("hessian", OfArrays(hessian, square), square)
+        self._value = Batched("value", value, ())
+        self._gradient = None if gradient is None else Batched("gradient", gradient, (self.dim,))
+        self._hessian = None if hessian is None else Batched("hessian", hessian, (self.dim, self.dim))
 
     @property
     def calls(self) -> int:  # type: ignore[override]
@@ -154,9 +151,10 @@ class Function(Loss):
             return
         if not self._value.calls:
             self._value(theta.reshape(-1, self.dim)[0])
-        if self._takes.tensors:
-            self._gradient = self._gradient or Batched("gradient", self._takes.derivative(1), (self.dim,))
-            self._hessian = self._hessian or Batched("hessian", self._takes.derivative(2), (self.dim, self.dim))
+        given = self._value.function
+        if given.tensors:
+            self._gradient = self._gradient or Batched("gradient", given.derivative(1), (self.dim,))
+            self._hessian = self._hessian or Batched("hessian", given.derivative(2), (self.dim, self.dim))
 
     def _compare(self, points: Array) -> None:
         """Warn unless the given gradient is that of the value, along one direction at the first of the points.

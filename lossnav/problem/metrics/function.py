@@ -10,11 +10,8 @@ from numpy.typing import ArrayLike
 from lossnav import _checks
 from lossnav._checks import Array
 from lossnav.problem.functions import differences
-from lossnav.problem.functions.arrays import OfArrays
 from lossnav.problem.functions.nested import Nested
 from lossnav.problem.metrics.base import Metric
-
-_OWNER = "an Objective"
 
 
 class Function(Metric):
@@ -54,9 +51,8 @@ class Function(Metric):
             _checks.function("derivative", derivative)
         self.dim = _checks.whole("dim", dim, low=1)
         self._given = matrix
-        square, cube = (self.dim,) * 2, (self.dim,) * 3
-        self._matrix = Nested("metric", OfArrays(matrix, square), square, _OWNER)
-        self._derivative = derivative and Nested("derivative", OfArrays(derivative, cube), cube, _OWNER)
+        self._matrix = Nested("metric", matrix, (self.dim,) * 2, "an Objective")
+        self._derivative = derivative and Nested("derivative", derivative, (self.dim,) * 3, "an Objective")
 
     @property
     def calls(self) -> int:
