@@ -110,6 +110,12 @@ def test_an_option_that_makes_another_rule_is_no_reading(kind, option, collectio
         assert differ(theirs, optimizer, without, 60) > 3e-3
 
 
+@pytest.mark.parametrize(("kind", "option"), [("SGD", "momentum"), ("RMSprop", "alpha"), ("Muon", "momentum")])
+def test_what_forgets_nothing_is_no_average(kind, option):
+    (reading,) = ln.explain(getattr(torch.optim, kind)([weights()], lr=0.1, **{option: 1.0}))
+    assert reading.rule is None and f"With {option} = 1.0 (what forgets nothing" in reading.why
+
+
 def test_an_average_without_memory_has_no_deviations(collection):
     (reading,) = ln.explain(collection.AdaBelief([weights()], lr=0.1, betas=(0.0, 0.99)))
     assert reading.rule is None and not reading.assumptions and "no deviation" in reading.why

@@ -204,6 +204,9 @@ def _unlike(name: str, group: Options) -> str:
     for option, why in _UNLIKE.items():
         if group.get(option):
             return f"{option} = {group[option]} ({why})"
+    for option in ("momentum", "alpha"):
+        if group.get(option, 0.0) >= 1:
+            return f"{option} = {group[option]} (what forgets nothing is no average)"
     if group.get("fixed_decay") and group.get("weight_decay"):
         return f"fixed_decay = {group['fixed_decay']} (the rate moves the gradient's part alone)"
     if name in ("SGD", "SGDW") and group.get("dampening") and group["momentum"]:

@@ -254,24 +254,24 @@ class ListLook(Look):
 def _move(what: Statement, program: Program, case: coordinate.Case, mean: Any) -> None:
     """Write how θ moves."""
     control_gain, gamma = Number.of(what.control_gain), Number.of(what.gamma)
-    decay, fading, time = case.decay, case.fading, LR
+    decay, fading = case.decay, case.fading
     gains = coordinate.gains(control_gain, gamma, case, what.root)
     faded: Any = Number.of(1.0)
     loop: Any = Number.of(1.0)
     if what.held:
-        faded = _mean(as_stream(gains.belief * case.curvature), _ZERO, time)
+        faded = _mean(as_stream(gains.belief * case.curvature), _ZERO)
     elif what.exact:
         rate = as_stream(coordinate.slow(control_gain, gamma, case, gains.fast))
         if not decay.zero or fading.zero:
-            loop = faded = _mean(rate, _ZERO, time)
+            loop = faded = _mean(rate, _ZERO)
         if not fading.zero:
-            faded = _mean(rate, fading, time)
+            faded = _mean(rate, fading)
     if not decay.zero:
         drift = _times(_times(gains.drift * (-decay), Stream("theta", program)), loop)
-        drift.add_to("theta", time, words="the drift")
-    _times(_times(-gains.belief, mean.signal), faded).add_to("theta", time)
+        drift.add_to("theta", LR, words="the drift")
+    _times(_times(-gains.belief, mean.signal), faded).add_to("theta", LR)
     if mean.slope is not None:
-        _times(-gains.trend, mean.slope / Number.of(what.dt)).add_to("theta", time, words="the trend")
+        _times(-gains.trend, mean.slope / Number.of(what.dt)).add_to("theta", LR, words="the trend")
 
 
 def _clip(what: Statement, case: coordinate.Case, mean: Any) -> None:
@@ -287,9 +287,9 @@ def _clip(what: Statement, case: coordinate.Case, mean: Any) -> None:
         gains = coordinate.gains(Number.of(what.control_gain), gamma, case, what.root)
         heeded = charged.soft(signal, price.zone(what.control_gain / price.eta, what.gamma))
         free = _times(gains.belief, as_stream(heeded)) * LR
-        if what.exact and case.curvature is not None:
+        if what.exact:
             rate = as_stream(coordinate.slow(Number.of(what.control_gain), gamma, case, gains.fast))
-            free = _times(free, _mean(rate, _ZERO, LR))
+            free = _times(free, _mean(rate, _ZERO))
     if bound is not None:
         free = _times(Number.of(1.0), charged.clipped(as_stream(free), bound))
     free.add_to("theta", Number.of(-1.0), words="within the limit of speed" if bound is not None else "")
@@ -314,13 +314,13 @@ def _times(left: Any, right: Any) -> Any:
     return left * right
 
 
-def _mean(rate: Any, fading: Number, time: Number) -> Any:
+def _mean(rate: Any, fading: Number) -> Any:
     """Return what a belief that fades does on average over a step, e^{−αΔt}𝓔((r − α)Δt); r may be a number."""
-    left = Number.made("exp", -fading * time) if not fading.zero else Number.of(1.0)
+    left = Number.made("exp", -fading * LR) if not fading.zero else Number.of(1.0)
     if isinstance(rate, Number):
-        gap = (rate - fading) * time
+        gap = (rate - fading) * LR
         return left if gap.zero else left * Number.made("expm1", -gap) / (-gap)
-    return decayed((rate - fading) * time) * left
+    return decayed((rate - fading) * LR) * left
 
 
 def decay_of(rule: LearningRule) -> float:
