@@ -257,7 +257,6 @@ class Power(_Separable):
 
     @property
     def quadratic(self) -> float | None:
-        """η where p = 2."""
         return self.eta if self.p == 2 else None
 
     def _of(self, v: Any) -> Any:
@@ -373,12 +372,10 @@ class Box(_Separable):
 
     @property
     def cap(self) -> Any:
-        """ρ."""
         return self.limit
 
     @property
     def bare(self) -> bool:  # type: ignore[override]
-        """Whether η is inf."""
         return bool(np.all(np.isinf(self.eta)))
 
     def _phases(self, x: Array, bowl: Bowl) -> tuple[Array, Array, Array, Array]:
@@ -588,7 +585,6 @@ class Norm(Price):
 
     @property
     def quadratic(self) -> float | None:
-        """η, where it is the Euclidean norm's."""
         return float(self.eta) if self.norm == "l2" and self.eta is not None else None
 
     def value(self, v: ArrayLike) -> Any:
@@ -644,12 +640,10 @@ class Norm(Price):
 
     @property
     def bare(self) -> bool:  # type: ignore[override]
-        """Whether it is a limit."""
         return self.limit is not None
 
     @property
     def hypothesis(self) -> str:  # type: ignore[override]
-        """Of which losses greedy descent is optimal."""
         if self.eta is not None:
             return Price.hypothesis
         of = {

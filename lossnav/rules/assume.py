@@ -122,7 +122,6 @@ class Filter(Assumption):
         return numerator / (1 - past) if self.corrected else numerator * (1 - past)
 
     def words(self) -> str:
-        """Return what is believed of the gradient."""
         text = "exact" if self.beta == 0 else f"an average, β = {self.beta:g}"
         if np.any(self.fading):
             rate = f"{float(self.fading):g}" if self.fading.ndim == 0 else f"an array of shape {self.fading.shape}"
@@ -132,7 +131,6 @@ class Filter(Assumption):
 
     @classmethod
     def positions(cls) -> tuple[Position, ...]:
-        """Return its places on the board of switches."""
         return (
             Position("belief", "average", "m is an average of g", lambda x: {"beta": x["beta"]}),
             Position(
@@ -164,11 +162,9 @@ class Averaged(Curvature):
         return "floored" if self.floor else "averaged"
 
     def term(self, believed: Any) -> Any:
-        """Return c(V + floor)."""
         return (believed + self.floor) * self.scale
 
     def words(self) -> str:
-        """Return what is believed of the curvature."""
         if self.h == Curvature.h:
             return type(self).__name__
         variance = f"(V + {self.floor:g})" if self.floor else "V"
@@ -206,7 +202,6 @@ class SecondMoment(Averaged):
             raise ValueError("signal = True, but it must be False where centred is True: V averages one square")
 
     def refuse(self, belief: Filter) -> None:
-        """Raise where there is no steady mean to deviate from."""
         if self.centred and (belief.beta == 0 or belief.trend is not None):
             raise ValueError(
                 "curvature.centred = True, but it must be False where belief has no memory (beta = 0) or a trend: "
@@ -222,7 +217,6 @@ class SecondMoment(Averaged):
 
     @classmethod
     def positions(cls) -> tuple[Position, ...]:
-        """Return its places on the board of switches."""
         return (
             Position(
                 "curvature", "average", "h = cV, V an average of g²",
@@ -262,7 +256,6 @@ class Innovation(Averaged):
     corrected: bool = True
 
     def refuse(self, belief: Filter) -> None:
-        """Raise where m is no average."""
         if belief.beta == 0 or belief.trend is not None:
             raise ValueError(
                 "curvature is an Innovation, but it must be another where belief has no memory (beta = 0) or a trend: "
@@ -306,7 +299,6 @@ class Hutchinson(Averaged):
     needs = "z ⊙ Hz comes from the loss and not from gradients (ln.optim.Navigator takes it)"
 
     def believed(self, look: Look) -> Any:
-        """Average what the step is told, and return |V|."""
         return abs(look.told("v", self.beta, self.corrected))
 
 
@@ -333,18 +325,15 @@ class Known(Curvature):
 
     @property
     def dim(self) -> int:
-        """D."""
         return len(self.hessian)
 
     def believed(self, look: Look) -> None:
         """Remember nothing: it is known."""
 
     def term(self, believed: Any) -> Any:
-        """Return the diagonal of H."""
         return np.diagonal(self.hessian)
 
     def words(self) -> str:
-        """Return that it is known."""
         return "known"
 
 
@@ -373,21 +362,17 @@ class RootMeanSquare(Metric):
     memory = ("u",)
 
     def believed(self, look: Look) -> Any:
-        """Average g²."""
         square = look.gradient * look.gradient
         return look.average("u", square, self.beta, self.corrected, "belief in the metric")
 
     def term(self, believed: Any) -> Any:
-        """Return √V + ε."""
         return root(believed) + self.eps
 
     def words(self) -> str:
-        """Return what is believed of the metric."""
         return f"G = √V + {self.eps:g}, from an average of g² (β = {self.beta:g}); a plug-in"
 
     @classmethod
     def positions(cls) -> tuple[Position, ...]:
-        """Return its place on the board of switches."""
         words = "G = √V, from an average of g²"
         return (Position("metric", "rms", words, lambda x: {"beta": x["memory"]}, "g"),)
 

@@ -45,15 +45,12 @@ class Matrices(Curvature, Metric):
         return {}
 
     def term(self, believed: Any) -> Any:
-        """Return c times an eigenvalue of C."""
         return self.scale * believed
 
     def price(self, believed: Any) -> Any:
-        """Return its root."""
         return root(self.term(believed))
 
     def words(self) -> str:
-        """Return which belief it is."""
         return f"{type(self).__name__}, with {self.scale:g}·C; a plug-in"
 
     def _floored(self, variance: Any) -> Any:
@@ -174,7 +171,6 @@ class Eigenbasis(Followed):
     sided: ClassVar[bool] = False
 
     def believed(self, look: Look) -> Any:
-        """Average the squares of the entries in the bases."""
         variance = look.average("v", look.square(), self.beta)
         based = look.kept("ql") is not None or look.kept("qr") is not None
         return self._floored(variance) if based else variance
@@ -282,7 +278,6 @@ class Polar(Matrices):
         _checks.check(self, scale=_checks.positive, floor=_checks.nonnegative, noise=_checks.flag)
 
     def refuse(self, belief: Any) -> None:
-        """Raise where the weights of white noise in m are not those of an average."""
         if self.noise and (belief.trend is not None or belief.share != 0):
             raise ValueError(
                 f"noise = True and belief = {belief}, but the belief must be an average without trend and share"

@@ -187,19 +187,16 @@ class ListLook(Look):
         self._program, self._what = program, what
 
     def kept(self, name: str) -> Any:
-        """Return the list of that name."""
         self._check(name)
         return Stream(self._what.keys.get(name, name), self._program)
 
     def keep(self, name: str, value: Any, words: str = "") -> Any:
-        """Write a value into the list of that name."""
         new, target = as_stream(value).whole(), self.kept(name).name
         self._program.move(target)
         self._program.do("mul", target, new, Number.of(1.0), words=words)
         return self.kept(name)
 
     def average(self, name: str, datum: Any, beta: Any, corrected: bool = True, words: str = "") -> Any:
-        """Write how an average moves."""
         past, factor = Number.of(beta), Number.of(1.0)
         if self._what.moves:
             factor = self._moved(self.kept(name).name, datum, past, words)
@@ -237,17 +234,14 @@ class ListLook(Look):
         return Number.named(f"seen_{name}")
 
     def blend(self, a: Any, b: Any, weight: Any) -> Any:
-        """Return a + weight·(b − a), a new list."""
         x, y = as_stream(a), as_stream(b)
         parts = x.whole([y]), y.whole([x])
         return Stream(self._program.do("lerp", self._program.new(), *parts, Number.of(weight)), self._program)
 
     def seen(self, beta: Any, n: Any) -> Number:
-        """Return 1 − βⁿ."""
         return Number.made("seen", beta, n)
 
     def begun(self) -> Number:
-        """Return 0 in the first step and 1 later."""
         return Number.made("begun", self.n)
 
 

@@ -60,13 +60,11 @@ class ArrayLook(Look):
         return self.averages.get(name)
 
     def keep(self, name: str, value: Any, words: str = "") -> Any:
-        """Remember a value."""
         self._check(name)
         self.averages[name] = value
         return value
 
     def average(self, name: str, datum: Any, beta: Any, corrected: bool = True, words: str = "") -> Any:
-        """Take a datum into an average."""
         value = self.keep(name, datum if beta == 0 else beta * self.kept(name) + (1 - beta) * datum)
         return value / self.seen(beta, self.n) if corrected else value
 
@@ -80,15 +78,12 @@ class ArrayLook(Look):
         return self.kept(name) / self.seen(beta, self.count) if corrected else self.kept(name)
 
     def blend(self, a: Any, b: Any, weight: Any) -> Any:
-        """Return a + weight·(b − a)."""
         return a + weight * (b - a)
 
     def seen(self, beta: Any, n: Any) -> Any:
-        """Return 1 − βⁿ."""
         return 1 - beta**n
 
     def begun(self) -> float:
-        """Return 0 in the first step and 1 later."""
         return min(self.n - 1.0, 1.0)
 
 
