@@ -22,10 +22,7 @@ from lossnav._checks import Array
 from lossnav.problem.losses import Loss
 
 __all__ = ["Link", "LogisticRegression"]
-
-
-def __dir__() -> list[str]:
-    return __all__
+__dir__ = __all__.copy
 
 
 SCORES = ("log", "brier")

@@ -15,10 +15,7 @@ from lossnav.problem.functions import differences
 from lossnav.problem.functions.nested import Nested
 
 __all__ = ["Drift", "Function", "Linear", "rotation", "weight_decay"]
-
-
-def __dir__() -> list[str]:
-    return __all__
+__dir__ = __all__.copy
 
 
 class Drift(_checks.Shaped, abc.ABC):

@@ -66,7 +66,7 @@ class Layer(NamedTuple):
 
     part: slice
     name: str
-    shape: tuple[int, int] | None
+    shape: tuple[int, ...] | None
     number: float
 
     @classmethod

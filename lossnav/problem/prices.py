@@ -28,10 +28,7 @@ from lossnav.problem import norms
 from lossnav.problem.functions.roots import FADED, exp_moment, slow_rate
 
 __all__ = ["Acceleration", "Box", "Linear", "Norm", "Power", "Price", "Quadratic", "Toll"]
-
-
-def __dir__() -> list[str]:
-    return __all__
+__dir__ = __all__.copy
 
 
 _ROUNDING = 1e-9  # what a speed may exceed its limit by: the product of a limit and a direction is rounded

@@ -22,10 +22,7 @@ from lossnav.problem.functions import differences
 from lossnav.problem.losses.base import Loss, check_loss, check_times, scalar
 
 __all__ = ["Driven", "Phases", "Task"]
-
-
-def __dir__() -> list[str]:
-    return __all__
+__dir__ = __all__.copy
 
 
 Timed = Callable[[Array, Array], Any]

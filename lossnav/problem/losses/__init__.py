@@ -11,7 +11,4 @@ from lossnav.problem.losses.base import Loss, Section
 from lossnav.problem.losses.function import Function
 
 __all__ = ["DoubleWell", "Function", "Loss", "Quadratic", "Rosenbrock", "Section"]
-
-
-def __dir__() -> list[str]:
-    return __all__
+__dir__ = __all__.copy

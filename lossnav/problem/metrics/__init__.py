@@ -12,7 +12,4 @@ from lossnav.problem.metrics.function import Function
 from lossnav.problem.metrics.varying import Fisher, Relative
 
 __all__ = ["Constant", "Diagonal", "Fisher", "Function", "Kronecker", "Metric", "Relative"]
-
-
-def __dir__() -> list[str]:
-    return __all__
+__dir__ = __all__.copy
