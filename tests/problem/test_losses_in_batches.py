@@ -231,3 +231,21 @@ def test_a_budget_counts_and_ends_once():
     assert budget.spent() == ""
     with budget.Budget(max_calls=7), budget.Budget(), pytest.raises(budget.OutOfBudget):  # the outer one holds inside
         loss.value(BATCH)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        lambda x: (x**2).sum(-1) if np.all(x < 1.5) else (x**4).sum(-1),
+        lambda x: x[..., 0] ** 2 if np.any(x > 2) else x[..., 1],
+        lambda x: np.sin(x[..., 0]) * (1 if abs(x).max() < 3 else 2),
+    ],
+)
+def test_what_asks_for_all_entries_at_once_is_not_asked_with_a_batch(value):
+    """Written for one θ it is right, and takes a batch, whose points may differ in the answer."""
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        loss = ln.losses.Function(value, dim=3)
+        for size in (1, 2, 5, 40, 400):
+            points = rng.normal(size=(size, 3)) * rng.choice([0.3, 1.0, 3.0])
+            np.testing.assert_allclose(loss.value(points), [value(x) for x in points], rtol=1e-10)
