@@ -15,6 +15,7 @@ import numpy as np
 
 from lossnav import _checks
 from lossnav._checks import Array
+from lossnav.problem.functions.roots import slow_rate
 from lossnav.problem.objective import Objective
 from lossnav.problem.prices import Bowl
 from lossnav.rules.assumption import absent
@@ -55,8 +56,7 @@ def free(objective: Objective, form: str | None) -> tuple[Objective, float]:
         return objective, 0.0
     if price.speed == 0:
         raise ValueError("price.speed = 0, but it must be > 0 for form = 'ema': the walker is charged for its speed")
-    half = objective.gamma / 2
-    rate = price.speed / price.m / (half + math.sqrt(half**2 + price.speed / price.m))
+    rate = float(slow_rate(price.speed / price.m, 1.0, objective.gamma))
     return replace(objective, price=None, eta=1 / price.speed), rate
 
 

@@ -337,7 +337,7 @@ class LearningRule(Shown):
         begun = any(side is not None for side in sides)
         if begun and n == 1:  # the first gradient finds the bases
             zeros = np.zeros_like(theta)  # what drifts by itself does so now, too, if it needs no curvature
-            step = zeros if self.metric is None else self._move(drift, Believed(zeros, zeros, zeros, zeros))
+            step = zeros if self.metric is None else self._free(drift, Believed(zeros, zeros, zeros, zeros))
             return step, State(n, 0, {**state.averages, **rows.first(state.averages, g)})
         # All assumptions look at the gradient in the bases that are kept; some find others in what is believed then.
         view = ArrayLook(turn(g, *sides), state.averages, n - begun, curvature_sample, state.told)
@@ -346,8 +346,10 @@ class LearningRule(Shown):
         seen = Believed(turn(mean.signal, *view.bases), turn(trend, *view.bases), variance, metric_variance)
         if "velocity" in view.averages:
             step, view.averages["velocity"] = charged.pushed(self, seen, view.averages["velocity"])
+        elif self._priced:
+            step = charged.moved(self, seen)
         elif self.coordinatewise:
-            step = self._move(turn(turn(drift, *sides), *view.bases), seen)
+            step = self._free(turn(turn(drift, *sides), *view.bases), seen)
         else:
             step = self._move_arrays(theta, drift, seen)
         if self.averaging:
@@ -407,14 +409,8 @@ class LearningRule(Shown):
         """Return h of each coordinate, for V."""
         return np.array(0.0) if self.curvature is None else np.asarray(self.curvature.term(variance))
 
-    def _move(self, drift: Array, seen: Believed) -> Array:
-        """Return Δθ where each coordinate goes its own way."""
-        if self._priced:
-            return charged.moved(self, seen)
-        return self._free(drift, seen)
-
     def _free(self, drift: Array, seen: Believed) -> Array:
-        """Return Δθ of one who is charged |θ̇|²/2η."""
+        """Return Δθ of one who is charged |θ̇|²/2η, where each coordinate goes its own way."""
         case, (mean, trend) = self._case(seen.variance, seen.ruler), seen[:2]
         moved = (mean != 0) | (trend != 0)
         coordinate.require(self.objective, case, moved)
