@@ -20,8 +20,6 @@ from lossnav.rules import assume
 if TYPE_CHECKING:
     from lossnav.rules.derive.rule import LearningRule
 
-_KIND = {"moments": "kronecker"}  # fits that the optimizer calls otherwise
-
 
 def options(rule: LearningRule, dt: float, price: float, decay: float) -> dict[str, Any]:
     """Return the options of the ``optim.BallisticMatrix`` that takes the steps of a rule.
@@ -40,7 +38,7 @@ def options(rule: LearningRule, dt: float, price: float, decay: float) -> dict[s
     fading, unit = float(rule.belief.fading), math.sqrt(matrices.scale)
     arguments: dict[str, Any] = {
         "betas": (rule.belief.beta, matrices.beta if matrices.averages else 0.99),
-        "curvature": _KIND.get(matrices.fit, matrices.fit), "eps_relative": matrices.floor,
+        "curvature": "kronecker" if matrices.fit == "moments" else matrices.fit, "eps_relative": matrices.floor,
     }  # fmt: skip
     if matrices.averages:
         arguments |= {"every": matrices.every, "watch": matrices.watch, "max_dim": matrices.max_dim, "long": "identity"}
