@@ -68,11 +68,7 @@ def eigenbasis(factor: Matrix) -> Matrix:
     In float32 LAPACK may fail where eigenvalues are exactly equal, as those of a batch that spans few directions are:
     a small ridge parts them, as the same directions wherever it is run, and what still fails is done in float64.
     """
-    xp, each = library(factor), list(range(factor.shape[-1]))
-    diagonal = factor.diagonal(0, -2, -1)
-    spread = 0.5 + (xp.ones_like(diagonal).cumsum(-1) - 1) / max(len(each) - 1, 1)
-    ridged = factor + 0.0  # a copy
-    ridged[..., each, each] += _RIDGE * diagonal.mean(-1, keepdims=True) * spread
+    xp, ridged = library(factor), _ridged(factor)
     try:
         vectors = xp.linalg.eigh(ridged)[1]
     except xp.linalg.LinAlgError:
@@ -81,8 +77,20 @@ def eigenbasis(factor: Matrix) -> Matrix:
 
 
 def followed(factor: Matrix, basis: Matrix) -> Matrix:
-    """Return a basis nearer to the eigenvectors of a factor that has moved: one step of orthogonal iteration."""
-    return library(factor).linalg.qr(factor @ basis)[0]
+    """Return a basis nearer to the eigenvectors of a factor that has moved: one step of orthogonal iteration.
+
+    Directions that no gradient had are those of the same ridge, not of rounding.
+    """
+    return library(factor).linalg.qr(_ridged(factor) @ basis)[0]
+
+
+def _ridged(factor: Matrix) -> Matrix:
+    xp, each = library(factor), list(range(factor.shape[-1]))
+    diagonal = factor.diagonal(0, -2, -1)
+    spread = 0.5 + (xp.ones_like(diagonal).cumsum(-1) - 1) / max(len(each) - 1, 1)
+    ridged = factor + 0.0  # a copy
+    ridged[..., each, each] += _RIDGE * diagonal.mean(-1, keepdims=True) * spread
+    return ridged
 
 
 def squares(x: Matrix, like: Matrix) -> Matrix:

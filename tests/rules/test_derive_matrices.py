@@ -316,3 +316,19 @@ def test_a_matrix_without_any_basis_moves_as_its_optimizer_moves_it(belief):
     gradients = draws(5, 3, 4, seed=4)
     places = drive(rule.optimizer, gradients, start=0.0)
     np.testing.assert_allclose(places, walk(rule, gradients, np.zeros((3, 4)))[0], rtol=1e-6)
+
+
+@pytest.mark.parametrize("shape", [(1, 5), (5, 1), (2, 6)])
+@pytest.mark.parametrize("kind", [assume.Eigenbasis, assume.Kronecker])
+def test_directions_that_no_gradient_had_are_not_those_of_rounding(kind, shape):
+    """With fewer gradients than directions the rest of a basis is free: numpy's and torch's would differ."""
+    rng, theta = np.random.default_rng(0), np.zeros(shape)
+    rule = ln.derive(ln.Objective(), curvature=kind(0.0, every=1, watch=1), dt=0.1)
+    weights, state = torch.nn.Parameter(torch.zeros(shape, dtype=torch.float64)), rule.init(theta)
+    optimizer = rule.optimizer([weights])
+    for g in rng.normal(size=(8, *shape)):
+        step, state = rule(g, state, theta)
+        weights.grad = torch.tensor(g)
+        before = weights.detach().numpy().copy()
+        optimizer.step()
+        np.testing.assert_allclose(weights.detach().numpy() - before, step, atol=1e-5 * np.abs(step).max(initial=1e-9))
