@@ -109,12 +109,17 @@ def _plain(value):
 
 
 def places(rows, alike=0.05):
-    """Return the rows by what their steps turn with and by the power of the gradient's scale in them."""
+    """Return the rows by what their steps turn with and by the power of the gradient's scale in them.
+
+    Without those of which that is not known beside what they draw at random.
+    """
     cells = {}
     for row in rows:
         if kind(row) == "refused":
             continue
         traits = row["fingerprint"]
+        if None in (traits["keeps_left"], traits["keeps_right"], traits["keeps_turn"]):
+            continue
         sides = traits["keeps_left"] < alike and traits["keeps_right"] < alike
         turns = "all weights" if sides and traits["keeps_turn"] < alike else "rows and\ncolumns" if sides else "nothing"
         power = traits["gradient_degree"]
