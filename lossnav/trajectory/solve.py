@@ -112,6 +112,8 @@ def solve(
     _checks.flag("throw", throw)
     _checks.one_of("method", method, registry.METHODS)
     _checks.positive("rtol", rtol)
+    if steps is not None:
+        _checks.whole("steps", steps, low=2)
     case = checked(objective, loss, theta0, horizon, endpoint, velocity0)
     if steps is not None:  # what memory holds depends on D
         _checks.whole("steps", steps, low=2, high=most_steps(case.loss.dim))

@@ -48,11 +48,11 @@ def goldstein(p):
 
 
 CASES = {  # function, γ, start, bound on calls, time until the path rests
-    "beale": (beale, 1.0, [0.5, -0.5], 2400, 60.0),
+    "beale": (beale, 1.0, [0.5, -0.5], 2700, 60.0),
     "camel": (camel, 0.3, [1.2, -0.3], 800, 15.0),
-    "himmelblau": (himmelblau, 1.0, [0.0, 0.0], 520, 4.0),
-    "styblinski": (styblinski, 1.0, [0.5, 1.0], 500, 6.0),
-    "goldstein": (goldstein, 1.0, [0.5, 0.5], 780, 1.2),
+    "himmelblau": (himmelblau, 1.0, [0.0, 0.0], 540, 4.0),
+    "styblinski": (styblinski, 1.0, [0.5, 1.0], 510, 6.0),
+    "goldstein": (goldstein, 1.0, [0.5, 0.5], 830, 1.2),
 }
 
 
