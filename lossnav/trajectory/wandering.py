@@ -239,7 +239,7 @@ def _held(case: Case, path: Trajectory) -> Trajectory:
         return path
     zero_velocity = np.zeros(loss.dim)
     held_cost = path.action if objective.gamma > 0 else float(objective.cost_rate(loss, path.asymptote, zero_velocity))
-    if free_cost >= held_cost - 1e-6 * abs(held_cost):
+    if free_cost >= held_cost - _CLEAR * abs(held_cost):
         return path
     unit = "" if objective.gamma > 0 else " per unit of time"
     return runs_away(path, f"{free_cost:.6g}{unit} with the drift against {held_cost:.6g}")

@@ -116,6 +116,6 @@ class RingLock(explore.RingLock):
             shown["resting"] = disk(to_rest(share * self.until())[:, 0])
         gammas = np.linspace(0.0, 2.5, 26)
         shown["threshold"] = [np.array([(gamma, threshold(gamma)) for gamma in gammas])]
-        births = np.linspace(0.4, 1.193, 100)
+        births = np.linspace(0.4, _SHARED["crossover"], 100)
         shown["birth"] = inside(np.stack([births, 1 / births], axis=1), (0.0, 2.5), (0.0, 2.5))
         return shown
