@@ -221,7 +221,7 @@ def _why(seen: Evidence, residual: float, expected: float, p: float) -> str:
             blur = 2 * math.hypot(error[i] / r[i], error[i + 1] / r[i + 1]) / gap
             side = "< 1/2" if power + blur < 0.5 else "> 1" if power - blur > 1 else ""
             if side:
-                return f"exponent {power:.3g} {side} between h = {h[i]:.3g} and {h[i + 1]:.3g}"
+                return f"exponent {power:.3g} {side} between h = {h[i]:.3g} and {h[i + 1]:.3g}, where G = I"
     if math.isnan(expected):
         return f"deviations of {residual:.2g} hang together in time (p = {p:.2g})"
     return f"it misses the record by {residual:.2g}, where noise would leave {expected:.2g} (p = {p:.2g})"
