@@ -47,11 +47,11 @@ def percent(ours: Any, theirs: Any) -> tuple[float, float, float]:
 
 
 def words(found: tuple[float, float, float]) -> str:
-    """Return a mean and half of its interval as a reader meets them.
+    r"""Return a mean and half of its interval as a reader meets them, on one line.
 
     Example:
         >>> words((-6.34, -7.64, -5.04))
-        '−6.3 ± 1.3'
+        '−6.3\xa0±\xa01.3'
     """
     mean, low, high = found
-    return f"{mean:+.1f} ± {(high - low) / 2:.1f}".replace("-", "−")
+    return f"{mean:+.1f}\xa0±\xa0{(high - low) / 2:.1f}".replace("-", "−")
