@@ -18,6 +18,8 @@ SHADES = {
 LINEAR = ("the gradient", "a filter", "a filter and the gradient")
 SAME = 1e-3
 DIFFERENT = ("apart", "unmeasured", "misread")
+LANDS = {"κ = 1": "κ = 1", "κ = 10": "κ = 10", "κ = 100": "κ = 100", "five curvatures": "five", "two wells": "wells",
+         "Rosenbrock": "valley"}  # fmt: skip
 
 
 def kind(row):
@@ -35,31 +37,31 @@ def kind(row):
 
 
 def verdict(row):
-    """Return a word for what explanation and measurement have to do with each other, and the sentence."""
+    """Return what explanation and measurement have to do with each other, in a word and in a few, and what is said."""
     if row["failed"] or not row["explain"]["listed"]:
-        return "unlisted", "not in its table"
+        return "unlisted", "", ""
     reading, law = row["explain"], row["fingerprint"]["law"]
     if reading["apart"] is not None:
         if reading["apart"] < SAME:
-            return "same", f"the same steps from: {reading['assumptions']}"
-        away = f"{100 * reading['apart']:.2g} %"
-        return "apart", f"Differs: its rule's steps are {away} away. {reading['assumptions']}. {reading['why']}"
+            return "same", "explained, by the same steps", reading["assumptions"]
+        away = f"{100 * reading['apart']:.2g}\xa0%"
+        said = f"{reading['assumptions']}. {reading['why']}"
+        return "apart", f"Differs: explained, by steps that are {away} away", said
     if reading["assumptions"]:
         if law or row["fingerprint"]["refused"]:
-            return "read", f"no rule to play; {reading['assumptions']}"
-        return "unmeasured", f"Differs: read as {reading['assumptions']}; no listed law was measured"
+            return "read", "explained, without steps to compare", reading["assumptions"]
+        return "unmeasured", "Differs: explained, but no listed law was measured", reading["assumptions"]
     if law in LINEAR:
-        return "misread", f"Differs: the steps are those of a listed law. Said: none; {reading['why']}"
-    return "outside", f"none of its assumptions: {reading['why']}"
+        return "misread", "Differs: explained by no assumption, but a listed law", reading["why"]
+    return "outside", "explained by none of the assumptions", reading["why"]
 
 
 def table(rows):
     """Return the table as HTML: complete by itself, and with a script that filters and sorts it."""
-    lands = list(next(row["landscapes"] for row in rows if row.get("landscapes")))
-    heads = ("optimizer", "what its steps are", "what explain says", "regret", "bytes", "cost")
-    body = "\n".join(_line(row, heads, lands) for row in rows)
+    body = "\n".join(map(_line, rows))
     script = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
-    top = "".join(f'<th scope="col">{escape(head)}</th>' for head in heads)
+    columns = f'<col class="name"><col>{(len(LANDS) + 2) * "<col>"}'
+    lands = "".join(f'<th scope="col">{escape(land)}</th>' for land in LANDS.values())
     options = "".join(f'<option value="{name}">{escape(text)}</option>' for name, text in KINDS.items())
     controls = (
         '<form class="ln-atlas-controls" hidden>'
@@ -71,41 +73,50 @@ def table(rows):
         '<output aria-live="polite"></output></form>'
     )
     return (
-        f'<div class="ln-atlas">{controls}'
-        f"<table><thead><tr>{top}</tr></thead><tbody>\n{body}\n</tbody></table><script>{script}</script></div>"
+        f'<div class="ln-atlas">{controls}<table>{columns}<thead><tr><th scope="col" rowspan="2">optimizer</th>'
+        f'<th scope="col" rowspan="2">what its steps are</th><th scope="colgroup" colspan="{len(LANDS)}">regret</th>'
+        f'<th scope="col" rowspan="2">bytes</th><th scope="col" rowspan="2">cost</th></tr><tr>{lands}</tr></thead>'
+        f"<tbody>\n{body}\n</tbody></table><script>{script}</script></div>"
     )
 
 
-def _line(row, heads, lands):
-    word, sentence = verdict(row)
+def _line(row):
+    word, short, said = verdict(row)
     traits = row.get("fingerprint") or {}
     why = row["failed"] or traits["refused"]
     family = f"refused: {why.rpartition('with a closure: ')[2].rstrip(': ')}" if why else traits["family"]
-    regrets = [(row.get("landscapes") or {}).get(land, {"regret": None})["regret"] for land in lands]
+    family = family.replace("the share was = ", "at first ")  # as the record, of an older release, has it
+    regrets = [(row.get("landscapes") or {}).get(land, {"regret": None})["regret"] for land in LANDS]
     arrived = [value for value in regrets if value is not None]
-    regret = ", ".join(map(_plain, regrets)) if arrived else "–"
     small = "torch" if row["place"].startswith("torch.") else "collection"
+    fold = f"<details><summary>{escape(short)}</summary>{escape(said)}</details>" if short else ""
+    family = family.replace(" = ", "\xa0=\xa0")
     cells = (
-        f'<a href="{escape(row["link"])}">{escape(row["name"])}</a> <small>{small}</small>',
-        escape(family), escape(sentence), regret,
-        _number(traits.get("state_bytes"), "{:.3g}"), _number(traits.get("cost"), "{:.2g}"),
-    )  # fmt: skip
+        f'<td><a href="{escape(row["link"])}">{escape(row["name"])}</a> <small>{small}</small></td>',
+        f"<td>{escape(family)}{fold}</td>",
+        *map(_cell, LANDS.values(), map(_regret, regrets)),
+        _cell("bytes", _number(traits.get("state_bytes"), "{:.3g}")),
+        _cell("cost", _number(traits.get("cost"), "{:.2g}")),
+    )
     data = {
         "kind": kind(row), "different": "yes" if word in DIFFERENT else "",
-        "regret": f"{np.median(arrived):.4g}" if len(arrived) == len(lands) else "",
+        "regret": f"{np.median(arrived):.4g}" if len(arrived) == len(LANDS) else "",
         "bytes": _number(traits.get("state_bytes"), "{:.4g}", ""), "cost": _number(traits.get("cost"), "{:.4g}", ""),
     }  # fmt: skip
-    inside = "".join(f'<td data-label="{escape(head)}">{cell}</td>' for head, cell in zip(heads, cells, strict=True))
     about = " ".join(f'data-{name}="{value}"' for name, value in data.items())
-    return f"<tr {about}>{inside}</tr>"
+    return f"<tr {about}>{''.join(cells)}</tr>"
+
+
+def _cell(label, number):
+    return f'<td data-label="{escape(label)}">{number}</td>'
+
+
+def _regret(value):
+    return _number(value, "{:.2f}" if value is None or value < 100 else "{:.0f}")
 
 
 def _number(value, form, none="–"):
     return none if value is None else form.format(value)
-
-
-def _plain(value):
-    return "–" if value is None else np.format_float_positional(value, 2, unique=False, fractional=False, trim="-")
 
 
 def places(rows, alike=0.05):

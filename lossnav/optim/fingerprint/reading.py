@@ -51,7 +51,8 @@ _RATES = {
     "relative to |θ| or the loss": "a length relative to |θ| or the loss",
 }  # fmt: skip
 _LETTERS = {
-    "beta1": "β₁", "beta2": "β₂", "beta3": "β₃", "power": "p", "kappa": "κ", "share": "share", "from": "the share was",
+    "beta1": "β₁ =", "beta2": "β₂ =", "beta3": "β₃ =", "power": "p =", "kappa": "κ =", "share": "share =",
+    "from": "at first",
     "grows": "while a sign stays ×", "shrinks": "after it turned ×",
 }  # fmt: skip
 
@@ -336,7 +337,7 @@ def _words(seen: Fingerprint) -> str:
         del numbers["share"]
     numbers.pop("floor", None)
     places = 4 if seen.deterministic or seen.residual < 1e-4 else 3  # noise decides the rest
-    parts = [f"{_LETTERS[name]} = {_digits(value, places)}".replace("× = ", "× ") for name, value in numbers.items()]
+    parts = [f"{_LETTERS[name]} {_digits(value, places)}" for name, value in numbers.items()]
     parts += [_RATES.get(seen.rate, seen.rate)] if seen.rate != "constant" else []
     parts += ["uphill"] if seen.numbers.get("gain", 1.0) < 0 else []
     if seen.residual_small > ALIKE:
