@@ -125,20 +125,24 @@ def display(formula: str) -> str:
         formula = "".join(rows[0])  # if there are no more
     if aligned is None or len(rows) == 1:
         return f'<div class="ln-display">{"".join(_part(part) for part in split_parts(formula))}</div>'
-    return f'<div class="ln-lines">{"".join(_row(cells) for cells in rows)}</div>'
+    named = any(cells[0].strip() for cells in rows)  # else all rows begin with a sign that aligns them to the left
+    return f'<div class="ln-lines">{"".join(_row(cells, named) for cells in rows)}</div>'
 
 
 def _part(part: str) -> str:
     return f'<span class="ln-{part[1:]}"> </span>' if part in _QUADS else typeset(part, True)
 
 
-def _row(cells: list[str]) -> str:
+def _row(cells: list[str], named: bool) -> str:
     drawn = []
     for number, cell in enumerate(cells):
+        parts = split_parts(cell)
+        while len(parts) > 1 and parts[0] in _QUADS:  # a space that begins a row is drawn
+            parts[:2] = [" ".join(parts[:2])]
         # as in TeX: an empty atom stands before what follows &, so that a relation there keeps its space
-        content = typeset(("{}" if number % 2 else "") + cell.strip(), True) if cell.strip() else ""
-        drawn.append(f'<div class="ln-cell">{content}</div>')
-    if cells and not cells[0].strip():
+        parts[:1] = [("{}" if number % 2 else "") + part for part in parts[:1]]
+        drawn.append(f'<div class="ln-cell">{"".join(map(_part, parts))}</div>')
+    if named and not cells[0].strip():
         return f'<div class="ln-row ln-goes-on">{"".join(drawn)}</div>'
     return f'<div class="ln-row">{"".join(drawn)}</div>'
 
