@@ -8,6 +8,11 @@ for (const root of document.querySelectorAll(".ln-atlas")) {
       row.hidden = (form.kind.value && row.dataset.kind !== form.kind.value) || (form.different.checked && !row.dataset.different)
         || !words.every((word) => text.includes(word));
       shown += row.hidden ? 0 : 1;
+      const fold = row.querySelector("details");
+      if (fold) {  // a word that is folded away is shown
+        const seen = text.replace(fold.lastChild.textContent.toLowerCase(), "");
+        fold.open = !words.every((word) => seen.includes(word));
+      }
     }
     form.querySelector("output").textContent = `${shown} of ${rows.length}`;
   };

@@ -18,8 +18,8 @@ SHADES = {
 LINEAR = ("the gradient", "a filter", "a filter and the gradient")
 SAME = 1e-3
 DIFFERENT = ("apart", "unmeasured", "misread")
-LANDS = {"κ = 1": "κ = 1", "κ = 10": "κ = 10", "κ = 100": "κ = 100", "five curvatures": "five", "two wells": "wells",
-         "Rosenbrock": "valley"}  # fmt: skip
+LANDS = {"κ = 1": "κ\xa0=\xa01", "κ = 10": "κ\xa0=\xa010", "κ = 100": "κ\xa0=\xa0100", "five curvatures": "five",
+         "two wells": "wells", "Rosenbrock": "valley"}  # fmt: skip
 
 
 def kind(row):
