@@ -85,7 +85,6 @@ def _line(row):
     traits = row.get("fingerprint") or {}
     why = row["failed"] or traits["refused"]
     family = f"refused: {why.rpartition('with a closure: ')[2].rstrip(': ')}" if why else traits["family"]
-    family = family.replace("the share was = ", "at first ")  # as the record, of an older release, has it
     regrets = [(row.get("landscapes") or {}).get(land, {"regret": None})["regret"] for land in LANDS]
     arrived = [value for value in regrets if value is not None]
     small = "torch" if row["place"].startswith("torch.") else "collection"
@@ -112,6 +111,8 @@ def _cell(label, number):
 
 
 def _regret(value):
+    if value is not None and value < 0.005:
+        return "&lt;\xa0.01"
     return _number(value, "{:.2f}" if value is None or value < 100 else "{:.0f}")
 
 
