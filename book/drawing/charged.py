@@ -41,8 +41,10 @@ def excess(*, mass, panels):
 def sources(*, t, laws):
     """Draw places and velocities of several laws from rest, one above the other."""
     figure, axes = plt.subplots(2, 1, figsize=(5.8, 5.4), sharex=True)
+    drawn = set()
     for text, (rule, motion) in laws.items():
-        twice = {"lw": 5.5, "alpha": 0.45} if text == "belief" else {}
+        twice = {"lw": 5.5, "alpha": 0.45} if text == "belief" else {"linestyle": ":"} if rule in drawn else {}
+        drawn.add(rule)
         for ax, values in zip(axes, motion, strict=True):
             ax.plot(t, values, label=text, **line(rule, **twice))
             ax.axhline(0.0, color=COLOURS["ink"], lw=0.8)

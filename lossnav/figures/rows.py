@@ -22,6 +22,7 @@ from lossnav.figures.style import COLOURS, LINES, letter
 from lossnav.lab import registry
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
+_BESIDE = 3  # panels that there is room for in a row
 _DECADE = 10.0  # a panel whose numbers span more has a logarithmic axis
 
 
@@ -30,15 +31,17 @@ def compared(
     rules: str | Mapping[str, str] | None = None,
     said: Mapping[str, Mapping[str, float]] = _NOTHING,
     lines: Mapping[str, float] = _NOTHING,
+    shared: str = "",
 ) -> Figure:
     """Draw numbers in rows: a dot for each seed, and a mark at their mean.
 
     Args:
-        panels: quantity → row → values of shape (S,), one a seed. All panels have the rows of the first; up to two
-            panels beside each other, further ones below. A rule's key is written as its label, "sgd" as SGD.
+        panels: quantity → row → values of shape (S,), one a seed. All panels have the rows of the first; up to three
+            panels stand beside each other, more in two columns. A rule's key is written as its label, "sgd" as SGD.
         rules: row → rule whose colour and mark it takes, or one for all rows; by default each row is a rule.
         said: quantity → row → a number to hold the mean against, drawn as a bar across the row.
         lines: quantity → a number that matters to all rows, drawn as a line.
+        shared: the quantity, where all panels have one: then their keys are titles, and their axes have one range.
 
     Returns:
         The figure.
@@ -75,21 +78,29 @@ def compared(
             _checks.finite(f"said[{quantity!r}][{row!r}]", value)
     for quantity, value in lines.items():
         _checks.finite(f"lines[{quantity!r}]", value)
-    columns = min(len(panels), 2)
+    _checks.instance("shared", shared, str, "a string")
+    columns = len(panels) if len(panels) <= _BESIDE else 2
     height, count = 0.34 * len(names) + 0.75, -(-len(panels) // columns)
-    figure, axes = plt.subplots(count, columns, figsize=(5.8, count * height + 0.1), sharey=True, squeeze=False)
+    figure, axes = plt.subplots(
+        count, columns, figsize=(5.8, count * height + 0.1), sharex=bool(shared), sharey=True, squeeze=False
+    )
+    marked = {quantity: [np.array([value])] for quantity, value in lines.items()}
+    every = [each for rows in (*numbers.values(), *marked.values()) for each in rows]
     for ax, (quantity, values) in zip(axes.flat, numbers.items(), strict=False):
         _panel(ax, looks, values, [said.get(quantity, {}).get(name) for name in names])
-        _scale(ax, [*values, *([np.array([lines[quantity]])] if quantity in lines else [])])
+        _scale(ax, every if shared else [*values, *marked.get(quantity, [])])
         if quantity in lines:
             ax.axvline(lines[quantity], color=COLOURS["quiet"], lw=1.0, zorder=0)
-        ax.set_xlabel(quantity)
+        if not shared:
+            ax.set_xlabel(quantity)
         ax.set_yticks(range(len(names)), [registry.label(name) for name in names])
     for ax in axes.flat[len(panels) :]:
         ax.set_visible(False)
     axes[0, 0].set_ylim(len(names) - 0.5, -0.5)
+    if shared:
+        figure.supxlabel(shared, fontsize="medium")
     if len(panels) > 1:
-        letter(list(axes.flat[: len(panels)]))
+        letter(list(axes.flat[: len(panels)]), list(panels) if shared else ())
     return figure
 
 

@@ -24,9 +24,19 @@ from matplotlib.text import Text
 from lossnav import _checks
 from lossnav.lab.registry import RULES
 
+_SCHEDULES: Mapping[str, tuple[str, Any, str]] = {  # of a learning rate: colour, line and marker
+    "constant": ("#8A949E", ":", "s"),
+    "linear": ("#1F2933", "-", "o"),
+    "cosine": ("#7A2E8E", (0, (6.0, 1.4)), "D"),
+    "plateau": ("#8A8F00", "-.", "^"),
+    "deadline": ("#0E7C86", (0, (3.0, 1.2)), "v"),
+    "warm-up": ("#E0526A", (0, (6.0, 1.2, 1.2, 1.2)), "P"),
+}
+
 _PARTS = {  # of the objective, and of a figure
     "loss": "#6B7280",
     "kinetic": "#7B5EA7",
+    "acceleration": "#9B1B30",
     "potential": "#4D7C0F",
     "ink": "#1F2933",
     "quiet": "#8A949E",
@@ -34,14 +44,19 @@ _PARTS = {  # of the objective, and of a figure
     "paper": "#FFFFFF",
 }
 
-COLOURS: Mapping[str, str] = MappingProxyType({name: rule.colour for name, rule in RULES.items()} | _PARTS)
-"""One colour per learning rule, or family of relatives, and per part of the objective, the same on every page."""
+COLOURS: Mapping[str, str] = MappingProxyType(
+    {name: rule.colour for name, rule in RULES.items()}
+    | {name: colour for name, (colour, _, _) in _SCHEDULES.items()}
+    | _PARTS
+)
+"""One colour per learning rule, or family of relatives, per schedule and per part of the objective, on every page."""
 
 LINES: Mapping[str, tuple[Any, str]] = MappingProxyType(
     {name: (rule.line, rule.marker) for name, rule in RULES.items()}
-    | {"loss": ("-", "."), "kinetic": ("-", "d"), "potential": ("--", "h")}
+    | {name: (style, marker) for name, (_, style, marker) in _SCHEDULES.items()}
+    | {"loss": ("-", "."), "kinetic": ("-", "d"), "potential": ("--", "h"), "acceleration": ("-.", "D")}
 )
-"""Line style and marker of each rule, so that figures can be read without colour."""
+"""Line style and marker of each rule or schedule, so that figures can be read without colour."""
 
 STYLE = Path(__file__).with_name("lossnav.mplstyle")
 """The book's look, as matplotlib's style sheet."""

@@ -55,7 +55,7 @@ def recipes() -> dict[str, Recipe]:
         "figures.rows.compared": Recipe(rows.compared, {
             "panels": nest({"a": nest({"x": values, "y": values})}), "rules": word("newton"),
             "said": nest({"a": nest({"x": number(1.0)}, empty=True)}, empty=True),
-            "lines": nest({"a": number(1.0)}, empty=True),
+            "lines": nest({"a": number(1.0)}, empty=True), "shared": text("error"),
         }),
         "figures.title": Recipe(style.title, {
             "figure": thing(FIGURE), "data": text("x"),
