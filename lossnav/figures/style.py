@@ -26,11 +26,11 @@ from lossnav.lab.registry import RULES
 
 _SCHEDULES: Mapping[str, tuple[str, Any, str]] = {  # of a learning rate: colour, line and marker
     "constant": ("#8A949E", ":", "s"),
-    "linear": ("#1F2933", "-", "o"),
+    "linear": ("#3F4B57", "-", "o"),
     "cosine": ("#7A2E8E", (0, (6.0, 1.4)), "D"),
     "plateau": ("#8A8F00", "-.", "^"),
     "deadline": ("#0E7C86", (0, (3.0, 1.2)), "v"),
-    "warm-up": ("#E0526A", (0, (6.0, 1.2, 1.2, 1.2)), "P"),
+    "warm-up": ("#E5384F", (0, (6.0, 1.2, 1.2, 1.2)), "P"),
 }
 
 _PARTS = {  # of the objective, and of a figure

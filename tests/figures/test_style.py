@@ -9,6 +9,7 @@ from matplotlib.colors import to_rgb
 
 from lossnav import figures
 from lossnav.figures.style import readable
+from lossnav.lab import registry
 
 # How linear RGB looks in the two red-green dichromacies (Machado et al. 2009, severity 1).
 PROTAN = np.array(
@@ -25,6 +26,8 @@ DEUTAN = np.array(
         [-0.011820, 0.042940, 0.968881],
     ]
 )
+SCHEDULES = ("constant", "linear", "cosine", "plateau", "deadline", "warm-up")
+MATRICES = ("sgd", "adam", "ballistic", "muon", "soap", "eigenbasis", "likelihood", "kronecker", "shampoo")
 RULES = ("gradient descent", "ballistic", "optimal", "newton", "adam", "natural gradient", "rmsprop")
 
 
@@ -40,19 +43,25 @@ def test_style_sheet_gives_a_solid_light_card():
     assert not plt.rcParams["axes.spines.top"]
 
 
-def test_rules_differ_without_colour():
-    styles = [figures.LINES[rule] for rule in RULES]
-    assert len({marker for _, marker in styles}) == len(RULES)
+@pytest.mark.parametrize("drawn_together", [RULES, SCHEDULES, MATRICES])
+def test_rules_differ_without_colour(drawn_together):
+    styles = [figures.LINES[rule] for rule in drawn_together]
+    assert len({marker for _, marker in styles}) == len(drawn_together)
 
 
+def test_a_schedule_has_no_colour_of_a_rule():
+    assert not {figures.COLOURS[name] for name in SCHEDULES} & {rule.colour for rule in registry.RULES.values()}
+
+
+@pytest.mark.parametrize("drawn_together", [RULES[:4], SCHEDULES, MATRICES])
 @pytest.mark.parametrize("vision", [PROTAN, DEUTAN], ids=["protan", "deutan"])
-def test_rules_stay_apart_for_colour_blind_readers(vision):
+def test_rules_stay_apart_for_colour_blind_readers(vision, drawn_together):
     def seen(rule):
         rgb = np.array(to_rgb(figures.COLOURS[rule]))
         linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
         return np.clip(vision @ linear, 0, 1) ** (1 / 2.2)
 
-    for one, other in itertools.combinations(("gradient descent", "ballistic", "optimal", "newton"), 2):
+    for one, other in itertools.combinations(drawn_together, 2):
         assert np.linalg.norm(seen(one) - seen(other)) > 0.12, (one, other)
 
 
