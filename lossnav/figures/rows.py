@@ -88,7 +88,7 @@ def compared(
     every = [each for rows in (*numbers.values(), *marked.values()) for each in rows]
     for ax, (quantity, values) in zip(axes.flat, numbers.items(), strict=False):
         _panel(ax, looks, values, [said.get(quantity, {}).get(name) for name in names])
-        _scale(ax, every if shared else [*values, *marked.get(quantity, [])])
+        _scale(ax, every if shared else [*values, *marked.get(quantity, [])], steps=5 if columns < _BESIDE else 3)
         if quantity in lines:
             ax.axvline(lines[quantity], color=COLOURS["quiet"], lw=1.0, zorder=0)
         if not shared:
@@ -129,8 +129,8 @@ def _panel(ax: Axes, rules: list[str], rows: list[Array], references: list[float
     ax.margins(x=0.08)
 
 
-def _scale(ax: Axes, shown: list[Array]) -> None:
-    """Choose an axis for what is shown, and ticks in plain numbers."""
+def _scale(ax: Axes, shown: list[Array], steps: int) -> None:
+    """Choose an axis for what is shown, and ticks in plain numbers, at most so many steps if they are even."""
     every = np.concatenate(shown)
     if every.min() > 0 and every.max() > _DECADE * every.min():
         ax.set_xscale("log")
@@ -139,4 +139,4 @@ def _scale(ax: Axes, shown: list[Array]) -> None:
         ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
         ax.xaxis.set_minor_formatter(NullFormatter())
     else:
-        ax.xaxis.set_major_locator(MaxNLocator(5, integer=bool(np.all(every == np.rint(every)))))
+        ax.xaxis.set_major_locator(MaxNLocator(steps, integer=bool(np.all(every == np.rint(every)))))
