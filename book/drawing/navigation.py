@@ -13,7 +13,7 @@ def paths(*, loss, optimal, descent, dots):
     contours(ax, loss, (-1.45, 1.45), (-0.8, 0.8))
     ax.set_aspect("equal")
     ax.plot(*optimal.T, **line("optimal", lw=3, path_effects=halo(5)))
-    ax.plot(*dots.T, **mark("optimal", ms=5.5, zorder=4))
+    ax.plot(*dots.T, **mark("optimal", marker="o", ms=5.5, zorder=4))
     ax.plot(*descent.T, **line("gradient descent", lw=2.4, path_effects=halo(4.4)))
     ax.plot(*descent[-1], **mark("gradient descent", ms=9, zorder=5))
     ax.plot(*optimal[-1], **mark("optimal", ms=9, zorder=5))
