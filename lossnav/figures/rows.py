@@ -88,7 +88,7 @@ def compared(
     every = [each for rows in (*numbers.values(), *marked.values()) for each in rows]
     for ax, (quantity, values) in zip(axes.flat, numbers.items(), strict=False):
         _panel(ax, looks, values, [said.get(quantity, {}).get(name) for name in names])
-        _scale(ax, every if shared else [*values, *marked.get(quantity, [])], steps=5 if columns < _BESIDE else 3)
+        _scale(ax, every if shared else [*values, *marked.get(quantity, [])], narrow=columns == _BESIDE)
         if quantity in lines:
             ax.axvline(lines[quantity], color=COLOURS["quiet"], lw=1.0, zorder=0)
         if not shared:
@@ -129,14 +129,16 @@ def _panel(ax: Axes, rules: list[str], rows: list[Array], references: list[float
     ax.margins(x=0.08)
 
 
-def _scale(ax: Axes, shown: list[Array], steps: int) -> None:
-    """Choose an axis for what is shown, and ticks in plain numbers, at most so many steps if they are even."""
+def _scale(ax: Axes, shown: list[Array], narrow: bool) -> None:
+    """Choose an axis for what is shown, and ticks in plain numbers, few where their labels would touch."""
     every = np.concatenate(shown)
     if every.min() > 0 and every.max() > _DECADE * every.min():
         ax.set_xscale("log")
         near = every.max() < _DECADE**2 * every.min()
-        ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if near else (1.0,)))
+        between = (1.0, 3.0) if narrow else (1.0, 2.0, 5.0)
+        ax.xaxis.set_major_locator(LogLocator(subs=between if near else (1.0,)))
         ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
         ax.xaxis.set_minor_formatter(NullFormatter())
     else:
-        ax.xaxis.set_major_locator(MaxNLocator(steps, integer=bool(np.all(every == np.rint(every)))))
+        few = {"nbins": 4, "steps": [1, 2.5, 5, 10]} if narrow else {"nbins": 5}
+        ax.xaxis.set_major_locator(MaxNLocator(**few, integer=bool(np.all(every == np.rint(every)))))
