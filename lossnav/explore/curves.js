@@ -7,7 +7,7 @@
 
 import { chartFrame, nameTicks, valueAxis } from "./chart.js";
 import { handle } from "./controls.js";
-import { clamp, compact, curve, drawLine, entries, fixed, ink, lastOf, mapped, panelWindow, scale, upright } from "./kit.js";
+import { clamp, compact, curve, drawDot, drawLine, entries, fixed, ink, lastOf, mapped, panelWindow, scale, upright } from "./kit.js";
 import { explorable } from "./life.js";
 import { traitPlayer } from "./runner.js";
 import { simpleView } from "./simple.js";
@@ -21,6 +21,14 @@ import { inked, lineTable } from "./tables.js";
 
 /** Where a value of the axis is drawn: lines come in these numbers, too. */
 export const along = (/** @type {{ log?: boolean }} */ axis, /** @type {number} */ value) => (axis.log ? Math.log10(value) : value);
+
+/** The height of a line at a place; no number where it does not pass, is upright or closes. @type {(line: number[][], u: number) => number} */
+function heightAt(line, u) {
+  const next = Math.abs(line[0][0] - lastOf(line)[0]) < 1e-9 ? 0 : line.findIndex(([to], i) => i && (line[i - 1][0] - u) * (to - u) <= 0);
+  if (next < 1) return NaN;
+  const [[from, v], [to, w]] = line.slice(next - 1, next + 1);
+  return scale([from, to], [v, w])(u);
+}
 
 /**
  * @template T
@@ -69,12 +77,12 @@ function buildCurves(root, state, sheet, parts) {
   const time = axis.seconds ? traitPlayer(root, state, trait, { ends, along: (v) => along(axis, v), value, seconds: axis.seconds }) : null;
   /** @type {CurveScene} */
   let drawn;
-  root.classList.add("ln-curves");
   return simpleView(root, state, sheet, {
     dials: parts.dials?.(state),
     legend: [table.legend],
     control: time ? [time.node] : [],
     grips(stage) {
+      stage.classList.add("ln-curves");
       const knob = handle(stage, {
         label: `${axis.mark}; arrow keys move it`,
         color: ink("ink"),
@@ -89,7 +97,7 @@ function buildCurves(root, state, sheet, parts) {
       });
       return ({ f, x }) => {
         const shown = axis.whole ? fixed(at(), 0) : axis.log ? compact(at()) : fixed(at(), 2);
-        knob.place(x(along(axis, at())), Object.values(f.rows)[0].bottom - 12, { now: at(), low, high, text: `${axis.mark} = ${shown}` });
+        knob.place(x(along(axis, at())), Object.values(f.rows)[0].bottom, { now: at(), low, high, text: `${axis.mark} = ${shown}` });
       };
     },
     lay(paper) {
@@ -102,13 +110,17 @@ function buildCurves(root, state, sheet, parts) {
     },
     show(layer, { f, x, up }, given) {
       const found = parts.curves(given);
+      const here = along(axis, at());
+      for (const box of Object.values(f.rows)) upright(layer, x(here), box, "ln-plumb");
       const inner = mapped(f.rows, (box) => panelWindow(layer, box));
       for (const [key, line] of entries(lines)) {
         const y = up[line.row];
         const points = found[key].map(([u, v]) => [x(u), y(v)]);
         for (const piece of line.dots ? points.map((point) => [point, point]) : [points]) drawLine(inner[line.row], piece, { ...style(line), ...curve(key, x, y) });
+        const [least, most] = rows[line.row].range;
+        const v = heightAt(found[key], here);
+        if (!line.dots && v >= least && v <= most) drawDot(layer, [x(here), y(v)], 4, ink(line.tint));
       }
-      for (const box of Object.values(f.rows)) upright(layer, x(along(axis, at())), box, "ln-plumb");
       return parts.words(given);
     },
     python: parts.python,
