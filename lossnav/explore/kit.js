@@ -102,10 +102,10 @@ export const degrees = (/** @type {number} */ value) => `${fixed(value, 1)}°`;
 export const couple = ([a, b], spell) => `(${spell(a)}, ${spell(b)})`;
 
 /**
- * Keeps each equation of a sentence on one line.
+ * Keeps each equation of a sentence, and each number with its per cent, on one line.
  * @param {string} text
  */
-export const unbroken = (text) => text.replace(/ = /g, "\u00a0=\u00a0");
+export const unbroken = (text) => text.replace(/ = /g, "\u00a0=\u00a0").replace(/ %/g, "\u00a0%");
 
 /** @type {(value: number, low: number, high: number) => number} */
 export const clamp = (value, low, high) => Math.min(high, Math.max(low, value));
@@ -285,7 +285,7 @@ export function readout() {
   const verdict = make("p", { class: "lossnav-readout ln-verdict", "aria-live": "polite" });
   const details = make("p", { class: "lossnav-readout ln-numbers" });
   const say = (/** @type {string} */ words, /** @type {string[]} */ lines) => {
-    verdict.replaceChildren(make("b", {}, words));
+    verdict.replaceChildren(make("b", {}, unbroken(words)));
     details.replaceChildren(...lines.map((line) => make("span", { class: "ln-block" }, unbroken(line))));
   };
   return { verdict, details, say };
