@@ -327,7 +327,9 @@ export function scaffold(root, { label, title, hint, stage, legend = [], control
  * @type {(root: HTMLElement) => void}
  */
 function unfold(root) {
-  const [more, rows, verdict, body, folded] = ["more", "rows", "verdict", "body", "folded"].map((name) => /** @type {HTMLElement} */ (root.querySelector(`.ln-${name}`)));
+  const [more, rows, verdict, body, details, folded] = ["more", "rows", "verdict", "body", "details", "folded"].map((name) => /** @type {HTMLElement} */ (root.querySelector(`.ln-${name}`)));
+  const hidden = !isWide(root) && more.childNodes.length + rows.childNodes.length;
+  details.children[0].textContent = hidden ? "Controls" : "Details";
   if (isWide(root) === (rows.parentElement === body)) return;
   if (isWide(root)) {
     verdict.before(more);

@@ -80,9 +80,9 @@ const buildTaskSwitch = (root, state) => {
     title: SHARED.title,
     hint: "Drag the next task's minimum, or its arm to bend it; then press Switch. Raise γ and press again.",
     stage: [stage],
-    control: [row.node],
+    control: [/** @type {Element} */ (bowl), row.node],
     says,
-    more: [/** @type {Element} */ (bowl), ...Object.values(dials).map((dial) => dial.node)],
+    more: Object.values(dials).map((dial) => dial.node),
   });
   const [ground, moving, bowls] = [stage, stage, bowl].map(layer);
   const setMinimum = (/** @type {number} */ a) => state.set("minimum", clamp(Math.round(a * 100) / 100, -AWAY, AWAY));
@@ -150,7 +150,7 @@ function switchFrame(paper, bowl) {
     mean: ["mean μ ± √v", 150, 120],
     pace: ["learning rate, times that in the first task", 100, 80],
   });
-  const [w, h] = [isWide(paper.root) ? paper.width - 40 - frame.w : frame.w, 176];
+  const [w, h] = isWide(paper.root) ? [paper.width - 40 - frame.w, 176] : [frame.w, 116];
   resize(bowl, w, h);
   const box = { left: 8, right: w - 8, top: 22, bottom: h - 34 };
   return { ...frame, bowl: { ...box, x: scale([-4.6, 4.6], [box.left, box.right]), y: scale([-0.35, 5.4], [box.bottom, box.top]) } };
