@@ -69,7 +69,7 @@ function buildCurves(root, state, sheet, parts) {
   };
   // A dot is a line without a length; in the legend a dash is.
   const style = (/** @type {CurveLine} */ line) => ({ ...inked(line), ...(line.dots ? { "stroke-width": 8, "stroke-linecap": "round" } : { "stroke-width": 2.4 }) });
-  const table = lineTable(lines, [], (line) => ({ ...style(line), ...(line.dots ? { "stroke-dasharray": "0 10", "stroke-dashoffset": 5 } : {}) }));
+  const table = lineTable(lines, [], (line) => ({ ...style(line), ...(line.dots ? { "stroke-dasharray": "0 20", "stroke-dashoffset": 10 } : {}) }));
   const go = (/** @type {number} */ u) => {
     time?.pause();
     state.set(trait, value(u));

@@ -16,10 +16,12 @@ export const settled = (/** @type {Omit<Setting, "place">} */ { certainty, curva
 
 /** @type {(given: Setting) => Record<string, number[][]>} */
 export function curves(given) {
-  const line = linesOver(SHARED.axis);
+  const [line, least] = [linesOver(SHARED.axis), settled(given)];
+  const both = (/** @type {number} */ theta) => costs(given, theta).task + costs(given, theta).pull;
   return {
     task: line((theta) => costs(given, theta).task),
     pull: line((theta) => costs(given, theta).pull),
-    both: line((theta) => costs(given, theta).task + costs(given, theta).pull),
+    both: line(both),
+    settled: [[least, both(least)]],
   };
 }
