@@ -125,7 +125,7 @@ def test_colours_are_those_of_the_figures(name, rule):
         (lambda: explore.OtherSelves(n=1.5), r"n = 1\.5"),
         (lambda: explore.ValueBounds(start=0), "start = 0"),
         (lambda: explore.BallDecides(norm=3), "norm = 3"),
-        (lambda: explore.LookBill(every=11), "every = 11"),
+        (lambda: explore.LookBill(every=31), "every = 31"),
         (lambda: explore.OneMap(speed=4), "speed = 4"),
         (lambda: explore.PullBack(place=3), "place = 3"),
         (lambda: explore.PushAndBrake(now=13), "now = 13"),

@@ -34,7 +34,8 @@ export function bestInterval(/** @type {Setting} */ given) {
 
 /** @type {(given: Setting) => Record<string, number[][]>} */
 export function curves(given) {
-  const line = linesOver(SHARED.axis);
-  const [looks, blind] = [line((every) => billOf(given, every).looks), line((every) => billOf(given, every).blind)];
-  return { both: looks.map(([u, paid], i) => [u, paid + blind[i][1]]), looks, blind };
+  const [line, best] = [linesOver(SHARED.axis), bestInterval(given)];
+  const part = (/** @type {"looks" | "blind"} */ name) => line((every) => Math.log10(billOf(given, every)[name]));
+  const both = (/** @type {number} */ every) => Math.log10(billOf(given, every).looks + billOf(given, every).blind);
+  return { both: line(both), looks: part("looks"), blind: part("blind"), best: [[Math.log10(best), both(best)]] };
 }

@@ -1,7 +1,7 @@
 // The view of the price of looking: what looks cost and what it costs not to look, over the time between two.
 
 import { ofCurves } from "../curves.js";
-import { fixed } from "../kit.js";
+import { fixed, lastOf } from "../kit.js";
 import { bestInterval, billOf, curves } from "./model.js";
 import SHARED from "./constants.json" with { type: "json" };
 
@@ -11,7 +11,7 @@ export default ofCurves("LookBill", SHARED, {
     const best = bestInterval(given);
     const { looks, blind } = billOf(given, given.every);
     const least = billOf(given, best);
-    return [`Best is a look every ${fixed(best, 2)}.`, [
+    return [`Best is a look every ${fixed(best, 2)}${best > lastOf(SHARED.axis.range) ? ", farther than drawn" : ""}.`, [
       `γ = ${fixed(given.gamma, 2)}, c₀ = ${fixed(given.price, 3)}, η = ${fixed(given.eta, 2)}.`,
       `At T = ${fixed(given.every, 2)} looks cost ${fixed(looks, 3)}, not knowing ${fixed(blind, 3)}.`,
       `Both: ${fixed(looks + blind, 3)}; at the best T ${fixed(least.looks + least.blind, 3)}.`,

@@ -7,10 +7,10 @@ import numpy as np
 import lossnav as ln
 from lossnav import explore, rules
 from lossnav._checks import Array
-from oracles.common import fixed, grid, over
+from oracles.common import fixed, grid, over, points
 
 _AXIS = explore.LookBill._shared["axis"]
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(120)
 
 
 class LookBill(explore.LookBill):
@@ -28,11 +28,15 @@ class LookBill(explore.LookBill):
         return float(share.sum() * self.price), float(share @ (held * moved + error) - r / (2 * self.eta))
 
     def lines(self) -> dict[str, Array]:
-        """Return the bill and its parts, over log₁₀ of the time between two looks."""
-        every = grid(_AXIS)
+        """Return log₁₀ of the bill and of its parts, over log₁₀ of the time between looks, and where it is least."""
+        every, best = grid(_AXIS), np.full(2, self._best())
         looks, blind = np.array([self.bill(float(period)) for period in every]).T
-        return over(_AXIS, every, {"both": looks + blind, "looks": looks, "blind": blind})
+        costs = {"both": looks + blind, "looks": looks, "blind": blind}
+        lines = over(_AXIS, every, {name: np.log10(cost) for name, cost in costs.items()})
+        return {**lines, "best": points(_AXIS, best, np.full(2, np.log10(sum(self.bill(best[0])))))}
+
+    def _best(self) -> float:
+        return float(ln.looking.interval(self.price, 1.0, 1.0, gamma=self.gamma, eta=self.eta))
 
     def said(self) -> list[str]:
-        best = ln.looking.interval(self.price, 1.0, 1.0, gamma=self.gamma, eta=self.eta)
-        return [fixed(best, 2), *(fixed(part, 3) for part in self.bill(self.every))]
+        return [fixed(self._best(), 2), *(fixed(part, 3) for part in self.bill(self.every))]
