@@ -170,7 +170,7 @@ def test_what_is_taken_away_is_what_is_told(module, frame, monkeypatch, widget, 
     room: dict[str, object] = {}
     exec("\n".join(lines), room)
     value = np.squeeze(eval(last, room))
-    told = widget._shared["names"][str(value)] + ", by" if digits is None else fixed(float(value), digits)
+    told = widget._shared["names"][str(value)] + " by" if digits is None else fixed(float(value), digits)
     assert told in frame(widget)["words"]
 
 

@@ -11,7 +11,7 @@ import SHARED from "./constants.json" with { type: "json" };
 /** @type {Record<string, string>} */
 const NAMES = SHARED.names;
 
-const lead = (/** @type {Reached[]} */ [first, second]) => (first ? `${NAMES[first.rule]}, by ${fixed(first.mean - second.mean, 1)}` : "none was tried");
+const lead = (/** @type {Reached[]} */ [first, second]) => (first ? `${NAMES[first.rule]} by ${fixed(first.mean - second.mean, 1)}` : "nobody");
 const reached = (/** @type {Reached[]} */ rules) => Object.keys(NAMES).map((rule) => {
   const found = rules.find((one) => one.rule === rule);
   return `${NAMES[rule]} ${found ? fixed(found.mean, 1) : "none"}`;
@@ -21,8 +21,7 @@ export default ofCurves("TunedRates", SHARED, {
   curves,
   words(given) {
     const [mnist, cifar] = [order("mnist", given), order("cifar", given)];
-    return [`Ahead on MNIST: ${lead(mnist)}.`, [
-      `Ahead on CIFAR-10: ${lead(cifar)}.`,
+    return [`Ahead, in points: ${lead(mnist)} on MNIST, ${lead(cifar)} on CIFAR-10.`, [
       given.tries ? `Each at the best of up to ${2 * given.tries + 1} rates.` : "Each at one rate.",
       `MNIST: ${reached(mnist)}.`,
       `CIFAR-10: ${reached(cifar)}.`,

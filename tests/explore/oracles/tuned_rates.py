@@ -56,5 +56,5 @@ class TunedRates(explore.TunedRates):
             best = [[m for half, m in of.items() if abs(half - self.rate) <= self.tries] for of in rules.values()]
             order = sorted((max(means) for means in best if means), reverse=True)
             words += [f"{mean:.1f}" for mean in order]
-            words += [f"by {order[0] - order[1]:.1f}"] if order else ["none was tried"]
+            words += [f"by {order[0] - order[1]:.1f}"] if order else ["nobody"]
         return words
