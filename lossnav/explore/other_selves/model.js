@@ -41,12 +41,12 @@ export function leftOf(given) {
 /** @type {(given: Setting) => Record<string, number[][]>} */
 export function curves(given) {
   const steps = Array.from({ length: SHARED.axis.range[1] + 1 }, (_, n) => n);
-  const [next, left] = [nextOf, leftOf].map((of) => steps.map((n) => of({ ...given, n })));
+  const left = steps.map((n) => leftOf({ ...given, n }));
   const line = (/** @type {(n: number) => number} */ height) => steps.map((n) => [n, height(n)]);
   return {
-    committed: line((n) => next[n].committed),
-    sophisticated: line((n) => next[n].sophisticated),
-    naive: line((n) => next[n].naive),
+    committed: line((n) => left[n].committed / left[n].naive),
+    sophisticated: line((n) => left[n].sophisticated / left[n].naive),
+    naive: line((n) => left[n].naive / left[n].naive),
     committedLeft: line((n) => Math.log10(left[n].committed)),
     sophisticatedLeft: line((n) => Math.log10(left[n].sophisticated)),
     naiveLeft: line((n) => Math.log10(left[n].naive)),

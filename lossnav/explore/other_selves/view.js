@@ -2,15 +2,16 @@
 
 import { ofCurves } from "../curves.js";
 import { fixed } from "../kit.js";
-import { curves, leftOf, nextOf } from "./model.js";
+import { curves, leftOf, nextOf, sharesOf } from "./model.js";
 import SHARED from "./constants.json" with { type: "json" };
 
 export default ofCurves("OtherSelves", SHARED, {
   curves,
   words(given) {
-    const [share, left] = [nextOf(given), leftOf(given)];
+    const [share, left, always] = [nextOf(given), leftOf(given), sharesOf(given)];
+    const less = (/** @type {keyof typeof share} */ who, /** @type {number} */ digits) => fixed(100 * (1 - always[who] / always.naive), digits);
     const told = (/** @type {keyof typeof share} */ who) => `${who} ${fixed(share[who], 4)}, ${fixed(left[who], 4)}.`;
-    return [`Sophisticated, a step leaves ${fixed(100 * (1 - share.sophisticated / share.naive), 2)} % less than naive.`, [
+    return [`Knowing oneself leaves ${less("sophisticated", 2)} % less a step, keeping one's word ${less("committed", 1)} %.`, [
       `What the next step leaves, and what is left at n = ${given.n}:`,
       told("committed"),
       told("sophisticated"),

@@ -14,15 +14,22 @@ _PLANNERS = ("committed", "sophisticated", "naive")
 
 class OtherSelves(explore.OtherSelves):
     def lines(self) -> dict[str, Array]:
-        """Return the shares that the next step leaves, and log₁₀ of the distances left, over the number of steps."""
-        n, shares = grid(_AXIS), self.shares()
-        first = {**shares, "committed": shares["naive"]}
-        heights = {who: np.where(n == 0, first[who], shares[who]) for who in _PLANNERS}
-        for who in _PLANNERS:
-            heights[f"{who}Left"] = np.where(n == 0, 0.0, np.log10(first[who]) + (n - 1) * np.log10(shares[who]))
-        return over(_AXIS, n, heights)
+        """Return the distances left, over the naive one's, and log₁₀ of them, over the number of steps."""
+        n = grid(_AXIS)
+        left = self._left(n)
+        heights = {who: left[who] / left["naive"] for who in _PLANNERS}
+        return over(_AXIS, n, heights | {f"{who}Left": np.log10(left[who]) for who in _PLANNERS})
+
+    def _first(self) -> dict[str, float]:
+        return {**self.shares(), "committed": self.shares()["naive"]}
+
+    def _left(self, n: Array) -> dict[str, Array]:
+        shares, first = self.shares(), self._first()
+        return {who: np.where(n == 0, 1.0, first[who] * shares[who] ** (n - 1.0)) for who in _PLANNERS}
 
     def said(self) -> list[str]:
-        lines = {name: line[self.n, 1] for name, line in self.lines().items()}
-        told = (f"{who} {lines[who]:.4f} and {10 ** lines[f'{who}Left']:.4f}" for who in _PLANNERS)
-        return [f"{self.n}", f"{'; '.join(told)}"]
+        shares, left = self.shares(), self._left(np.array(self.n))
+        share = shares if self.n else self._first()
+        less = {who: 100 * (1 - shares[who] / shares["naive"]) for who in _PLANNERS}
+        told = [f"{share[who]:.4f} {left[who]:.4f}" for who in _PLANNERS]
+        return [f"{less['sophisticated']:.2f} {less['committed']:.1f}", *told]
