@@ -122,9 +122,10 @@ def assert_shows_the_same(widget: explore.Explorable, drawn: list, words: str) -
             across = np.log10(axis["range"]) if axis.get("log") else axis["range"]
             size = np.array([across[-1] - across[0], row["range"][-1] - row["range"][0]])
         # The frame rounds to pixels, the oracle clips; an arrow's shaft stops short of its tip by some pixels.
-        near = 0.04 if curve in ARROWS else 0.012
+        arrow = curve in ARROWS and not curves
+        near = 0.04 if arrow else 0.012
         assert distance(np.concatenate(lines), frame[curve], size) < near, curve
-        inside = (near if curve in ARROWS else 1e-3) * size
+        inside = (near if arrow else 1e-3) * size
         seen_lines = [line[np.all((line >= low - inside) & (line <= high + inside), axis=1)] for line in frame[curve]]
         assert distance(np.concatenate(seen_lines), lines, size) < near, curve
     for number in re.findall(r"[−]?\d+\.\d+", " ".join(widget.said())) if curves else widget.said():
