@@ -59,7 +59,7 @@ const buildBeliefFilter = (root, state) => {
   scaffold(root, {
     label: "what a belief remembers of a stream of noisy gradients",
     title: SHARED.title,
-    hint: "Send γ to 0: half the weight lies on the future. Raise it: the kernel becomes a moving average, and a longer one. Then let the mean jump.",
+    hint: "Send γ to 0: half the weight lies on the future. Raise it: what is left is a moving average, and a longer one. Then let the mean jump.",
     stage: [stage],
     legend: [table.legend],
     control: [row.node, dials.gamma.node],

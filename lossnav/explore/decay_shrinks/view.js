@@ -9,7 +9,7 @@ export default ofCurves("DecayShrinks", SHARED, {
   curves,
   words({ decay, gamma, curvature }) {
     const penalty = decay * (decay + gamma);
-    return [`It rests at ${fixed(restingShare(curvature, decay, gamma), 3)} of the minimum.`, [
+    return [`It rests at ${fixed(100 * restingShare(curvature, decay, gamma), 1)} % of the way to the minimum.`, [
       `Mark at ηkh = ${compact(curvature)}; γ = ${fixed(gamma, 2)}.`,
       penalty ? `Penalty j(j + γ) = ${fixed(penalty, 3)}: a direction as curved as that rests half-way.` : "Without decay every direction reaches its minimum.",
       `Rate ${fixed(decayedRate(curvature, decay, gamma), 3)}, and ${fixed(decayedRate(curvature, 0, gamma), 3)} without decay.`,

@@ -10,8 +10,8 @@ export default ofCurves("DiscountedRoot", SHARED, {
   curves,
   words({ epsilon, size }) {
     const step = planned(size, epsilon);
-    const verdict = size > 5 * epsilon ? "Here the root decides." : size < epsilon / 5 ? "Here it is gradient descent." : "Here it changes over.";
-    return [verdict, [
+    const takes = size > 5 * epsilon ? "nearly Adam's step" : size < epsilon / 5 ? "nearly gradient descent's step" : "between Adam's step and gradient descent's";
+    return [`√V is ${compact(size / epsilon)} ε: ${takes}.`, [
       `√V = ${compact(size)}, ε = ${fixed(epsilon, 3)}: the plan goes ${fixed(step * size, 3)} of 1/√V.`,
       `That is ${fixed(2 * epsilon * step, 3)} of gradient descent's step, and ${fixed(step * (size + epsilon), 3)} of Adam's.`,
     ]];

@@ -12,7 +12,7 @@ export default ofCurves("ModeMemory", SHARED, {
   words(given) {
     const { far, c } = distanceAt(given);
     const { bend, beta, n } = given;
-    return [`After ${n} steps: ${fixed(far, 2)} times the square of one.`, [
+    return [`After ${n} steps its squared distance is ${fixed(far, 2)} times that after one.`, [
       `Exponent there: c = ${fixed(c, 2)}.`,
       `In the end: (1 + β)/(ηh) = ${fixed(ceilingOf(bend, beta), 2)}.`,
       `A push lasts 1/(1 − β) = ${fixed(1 / (1 - beta), 1)} steps.`,

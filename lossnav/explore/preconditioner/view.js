@@ -50,9 +50,10 @@ export default simple("Preconditioner", SHARED, (state) => {
       for (const [name, phi] of entries(limits)) line(name, phi, 1.8);
       upright(inner, x(Math.log10(given.curvature)), f.rows.phi, "ln-plumb");
       const phi = preconditioner(given);
-      const off = entries(limits).map(([name, limit]) => ({ name, by: Math.abs(limit(given) / phi - 1) })).sort((a, b) => a.by - b.by)[0];
+      const [off, next] = entries(limits).map(([name, limit]) => ({ name, by: Math.abs(limit(given) / phi - 1) })).sort((a, b) => a.by - b.by);
       table.fill((name) => [compact(name === "optimal" ? phi : limits[name](given))], off.by < SHARED.near ? off.name : "");
-      const verdict = off.by < SHARED.near ? `Here it is ${off.name === "ballistic" ? "the ballistic rule" : lines[off.name].name}, to ${fixed(100 * off.by, 1)} %.` : "Here it is between two rules.";
+      const [one, other] = [off, next].map(({ name }) => (name === "ballistic" ? "the ballistic rule" : lines[name].name));
+      const verdict = off.by < SHARED.near ? `Here it is ${one}, to ${off.by < 0.001 ? "less than 0.1" : fixed(100 * off.by, 1)} %.` : `Here it is between ${one} and ${other}.`;
       const { gamma, dt } = given;
       const corners = gamma * dt < 2 ? `Corners at h = γ²/4 = ${compact(gamma ** 2 / 4)} and h = 1/Δt² = ${compact(dt ** -2)}.` : `γΔt ≥ 2: no room for the ballistic rule; one corner, at h = γ/Δt = ${compact(gamma / dt)}.`;
       return [verdict, [`At h = ${compact(given.curvature)}, γ = ${spell(gamma)}, Δt = ${spell(dt)} the curve has the slope ${fixed(slopeThere(given), 2)}.`, corners]];

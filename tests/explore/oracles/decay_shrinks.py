@@ -31,7 +31,7 @@ class DecayShrinks(explore.DecayShrinks):
         rate, plain = (float(self._rates(h, more)[0]) for more in (self._penalty(), 0.0))
         return [
             f"{self._penalty():.3f}",
-            f"{self.curvature / (self.curvature + self._penalty()):.3f}",
+            f"{100 * self.curvature / (self.curvature + self._penalty()):.1f}",
             f"{rate:.3f}",
             f"{plain:.3f}",
         ]
