@@ -71,9 +71,12 @@ export function curves(given) {
   const [M, start, H] = [names(given), startOf(given), SHARED.hessian];
   const turn = samples(0, 2 * Math.PI, 240).map((angle) => [[Math.cos(angle)], [Math.sin(angle)]]);
   const height = times(flipped(start), times(H, start))[0][0];
+  const old = carried({ ...given, unit: 1, mix: 0 });
   return {
     level: turn.map((way) => way.map(([v]) => v * Math.sqrt(height / times(flipped(way), times(H, way))[0][0]))),
     ball: turn.map((way) => times(M, way).map(([v], i) => start[i][0] + (SHARED.ball * v) / Math.sqrt(given.unit))),
+    oldDescent: path(old.descent, start),
+    oldHalf: path(old.half, start),
     ...mapped(carried(given), (P) => path(P, start)),
   };
 }

@@ -11,8 +11,8 @@ export default ofCurves("Renamed", SHARED, {
   words(given) {
     const ways = turned(given);
     const count = Object.values(ways).filter((way) => way > 0.05).length;
-    const who = ["No rule leaves", "One rule leaves", "Two rules leave"][count];
-    return [`${who} the start another way.`, [
+    const who = ["No rule sets", "One rule sets", "Two rules set"][count];
+    return [`${who} out in another direction than under the old names.`, [
       `ψ₂ = θ₂/u and ψ₁ = θ₁ − mψ₂, with u = ${compact(given.unit)} and m = ${fixed(given.mix, 2)}.`,
       `Turned at the start: gradient descent by ${fixed(ways.descent, 1)}°, ballistic without metric by ${fixed(ways.half, 1)}°.`,
       `Natural gradient ${fixed(ways.natural, 1)}°, ballistic with metric ${fixed(ways.ballistic, 1)}°, Newton ${fixed(ways.newton, 1)}°.`,

@@ -29,7 +29,9 @@ class Renamed(explore.Renamed):
         return {
             "level": np.sqrt(height)[:, None] * ring,
             "ball": start + _SHARED["ball"] / np.sqrt(self.unit) * ring @ self._names().T,
-            **{rule: self._path(rule) for rule in _RULES},
+            "oldDescent": self._path("descent", np.eye(2)),
+            "oldHalf": self._path("half", np.eye(2)),
+            **{rule: self._path(rule, self._names()) for rule in _RULES},
         }
 
     def _start(self) -> Array:
@@ -38,9 +40,8 @@ class Renamed(explore.Renamed):
     def _names(self) -> Array:
         return np.array([[1.0, self.mix], [0.0, self.unit]])
 
-    def _path(self, rule: str) -> Array:
+    def _path(self, rule: str, M: Array) -> Array:
         """Return ψ̇ = the rule's step in ψ, followed and carried to θ, shape (241, 2)."""
-        M = self._names()
         motion = np.stack([_step(rule, M, column) for column in np.eye(2)], axis=1)  # of ψ, for each of its axes
         left = 1 - 0.999 * np.linspace(0, 1, 241) ** 3  # of the slow mode
         t = np.log(left) / np.max(np.linalg.eigvals(motion).real)
