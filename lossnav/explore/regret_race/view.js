@@ -10,14 +10,16 @@ import { inPython } from "../life.js";
 import { bowlContours, squareFrame } from "../plane.js";
 import { planePoint } from "../point.js";
 import { between } from "../runner.js";
-import { simple } from "../simple.js";
 import { restRate } from "../rates.js";
+import { simple } from "../simple.js";
+import { inked, lineTable } from "../tables.js";
 import SHARED from "./constants.json" with { type: "json" };
 import { bestPath, billed, placeOfBest } from "./model.js";
 
 const [ROW, NAMES] = [27, 118]; // height of a bar's row, and the width of its name
 
 export default simple("RegretRace", SHARED, (state) => ({
+  legend: [lineTable({ optimal: SHARED.best, ...SHARED.lines }, [], inked).legend],
   dials: {
     gamma: declaredDial(state, SHARED.traits, "gamma"),
     kappa: declaredDial(state, SHARED.traits, "kappa", { text: (v) => fixed(v, v < 10 ? 2 : 1) }),
@@ -34,11 +36,9 @@ export default simple("RegretRace", SHARED, (state) => ({
     bowlContours(at, frame, [4, 4 * given.kappa]);
     const inner = panelWindow(at, frame);
     for (const rule of [...found.order].reverse()) {
-      const { tint, dash } = SHARED.lines[rule];
-      const style = { stroke: ink(tint), "stroke-width": 2, "stroke-dasharray": dash };
-      drawLine(inner, found.paths[rule].map(pixels(frame)), { ...style, ...curve(rule, frame.x, frame.y) });
+      drawLine(inner, found.paths[rule].map(pixels(frame)), { "stroke-width": 2, ...inked(SHARED.lines[rule]), ...curve(rule, frame.x, frame.y) });
     }
-    drawLine(inner, bestPath(given).map(pixels(frame)), { stroke: ink("optimal"), "stroke-width": 4, "stroke-opacity": 0.6, ...curve("optimal", frame.x, frame.y) });
+    drawLine(inner, bestPath(given).map(pixels(frame)), { ...inked(SHARED.best), "stroke-opacity": 0.6, ...curve("optimal", frame.x, frame.y) });
     drawBars(over, frame.w, found.order, found.regrets);
     const [first, last] = [found.order[0], lastOf(found.order)];
     const rests = !Math.hypot(...given.start);
