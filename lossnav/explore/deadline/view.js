@@ -4,7 +4,7 @@
 /** @import { ChartFrame } from "../chart.js" */
 /** @import { Scale } from "../kit.js" */
 /** @import { Track } from "../runner.js" */
-/** @import { Setting } from "./model.js" */
+/** @import { Line, Setting } from "./model.js" */
 
 import { chartFrame, timeAxis, valueAxis } from "../chart.js";
 import { buttonRow, handle } from "../controls.js";
@@ -46,7 +46,7 @@ export default simple("Deadline", SHARED, (state) => {
       };
     },
     lay(paper, below) {
-      const bottom = chartFrame(below, { drawn: ["your schedule", 120, 120], weight: ["the loss weight that it asks for, relative", 70, 90] });
+      const bottom = chartFrame(below, { drawn: ["your schedule", 120, 120], weight: [null, 70, 90] });
       const top = chartFrame(paper, { rate: ["rate, as a share of its largest", 190, 180] });
       timeAxis(paper.ground, top, 0, SHARED.window, 2, "time t");
       valueAxis(paper.ground, top.rows.rate, [0, 1.05], plainTicks([0, 0.5, 1], 1));
@@ -62,7 +62,7 @@ export default simple("Deadline", SHARED, (state) => {
       const tenth = atATenth(setting);
       table.fill((line) => [fixed(tenth[line], 2)]);
       drawDrawn(over, bottom, setting, scales.across, scales.level);
-      return [...deadlineWords(setting), drawRates(at, top, setting, scales.time)];
+      return [...deadlineWords(setting, tenth), drawRates(at, top, setting, scales.time)];
     },
     run: { seconds: 6, inside: ({ top }) => top.rows.rate },
     python: (given, { span, gamma, charge, drawn }) => [
@@ -95,7 +95,8 @@ function drawDrawn(at, f, setting, x, level) {
   const row = f.rows.weight;
   const y = valueAxis(at, row, [-1.1, 1.1], plainTicks([-1, 0, 1]));
   const inner = panelWindow(at, row);
-  const { weights } = impliedWeight(setting);
+  const { weights, negative } = impliedWeight(setting);
+  draw(at, "text", { class: "ln-name", x: row.left, y: row.top - 7 }, `the loss weight it asks for: ${negative ? `${fixed(100 * negative, 0)} % negative` : "nowhere negative"}`);
   const largest = Math.max(...weights.map(Math.abs), 1e-9);
   weights.forEach((w, i) => {
     const [left, right] = [x(i / weights.length), x((i + 1) / weights.length)];
@@ -106,12 +107,15 @@ function drawDrawn(at, f, setting, x, level) {
   drawLine(inner, line, { stroke: ink("ink"), "stroke-width": 1.2, ...curve("weight", x, y) });
 }
 
-/** @type {(setting: Setting) => [string, string[]]} */
-function deadlineWords(setting) {
+/** @type {(setting: Setting, tenth: Record<Line, number>) => [string, string[]]} */
+function deadlineWords(setting, { flat, steep }) {
   const { negative, endShare } = impliedWeight(setting);
   const { span, gamma, charge, drawn } = setting;
-  const idle = Math.max(...drawn) === 0;
-  const verdict = idle ? "Your schedule stands still." : negative ? "On a straight slope nobody wants your schedule." : "Your schedule is the best for some loss weight.";
+  // A dear end raises the steep rates first.
+  const [flatRises, steepRises] = [SHARED.lines.flat, SHARED.lines.steep].map(({ h }) => shareOfRate(h, span, setting) < 1);
+  let verdict = `With T/10 left the flat rate is at ${fixed(100 * flat, 0)} %, the steep one at ${fixed(100 * steep, 0)} %.`;
+  if (flatRises) verdict = "The end is dear: all rates rise towards it.";
+  else if (steepRises) verdict = "The steep rate rises towards the end, the flat one falls.";
   return [verdict, [
     `You drew ${drawn.map((a) => fixed(a, 2)).join(", ")}; the weight is negative for ${compact(100 * negative)} % of the time.`,
     `The end, where the rate is ${fixed(lastOf(drawn), 2)}, is charged ${fixed(100 * endShare, 0)} % of everything.`,
