@@ -11,6 +11,7 @@ import { clamp, compact, curve, draw, drawDot, drawLine, drawPanel, entries, fig
 import { around, dense, edges, placeLabels } from "../labels.js";
 import { explorable } from "../life.js";
 import { axisPoint } from "../point.js";
+import { lineTable } from "../tables.js";
 import SHARED from "./constants.json" with { type: "json" };
 import { taskHistory } from "./model.js";
 
@@ -31,6 +32,7 @@ const COLOR = ink("uncertain");
 const LIVED = { stroke: COLOR, "stroke-width": 3 };
 const PLANNED = { stroke: COLOR, "stroke-width": 1.6, "stroke-opacity": 0.75 };
 const AHEAD = { stroke: COLOR, "stroke-width": 2.4, "stroke-dasharray": "3 4" };
+const LEGEND = { lived: { name: "lived", style: LIVED }, planned: { name: "as planned", style: PLANNED }, ahead: { name: "after Switch", style: AHEAD } };
 
 /** @type {Build<Setting>} */
 const buildTaskSwitch = (root, state) => {
@@ -79,6 +81,7 @@ const buildTaskSwitch = (root, state) => {
     label: "what a switch of the task does to a weight's variance",
     title: SHARED.title,
     hint: "Drag the next task's minimum, or its arm to bend it; then press Switch. Raise γ and press again.",
+    legend: [lineTable(LEGEND, [], ({ style }) => style).legend],
     stage: [stage],
     control: [/** @type {Element} */ (bowl), row.node],
     says,
@@ -146,7 +149,7 @@ const buildTaskSwitch = (root, state) => {
  */
 function switchFrame(paper, bowl) {
   const frame = chartFrame(paper, {
-    variance: ["variance v, on a scale of doublings", 170, 140],
+    variance: ["variance v, which rests at v*, in doublings", 170, 140],
     mean: ["mean μ ± √v", 150, 120],
     pace: ["learning rate, times that in the first task", 100, 80],
   });
@@ -306,10 +309,11 @@ function switchWords({ gamma, entropy, now }, { scales, life, ahead, now: held }
   let verdict = "At rest: v = v*, and nothing changes.";
   if (next.plan) {
     const after = goal > 1.005 ? `settles at ${by(goal)}` : goal < 0.995 ? `falls to ${by(goal)}` : "comes back";
-    if (factor > 1.005 && factor > 1.01 * goal) verdict = `The variance rises ${by(factor)}, then ${after}.`;
-    else if (goal > 1.005) verdict = `The variance rises at once, ${by(goal)}.`;
-    else if (goal < 0.995) verdict = `The variance falls, ${by(goal)}.`;
-    else verdict = "The variance hardly moves.";
+    let course = "hardly moves";
+    if (factor > 1.005 && factor > 1.01 * goal) course = `rises to ${by(factor)}, then ${after}`;
+    else if (goal > 1.005) course = `rises to ${by(goal)} and stays`;
+    else if (goal < 0.995) course = `falls to ${by(goal)}`;
+    verdict = `After the switch the variance ${course}.`;
   }
   const growth = next.growth * scales.rate;
   return [verdict, [
