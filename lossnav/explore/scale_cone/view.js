@@ -9,6 +9,7 @@ import { compact, curve, draw, drawDot, drawLine, entries, fixed, ink, lastOf, p
 import { squareFrame } from "../plane.js";
 import { evenly } from "../runner.js";
 import { simple } from "../simple.js";
+import { lineTable } from "../tables.js";
 import SHARED from "./constants.json" with { type: "json" };
 import { coneWalk } from "./model.js";
 
@@ -16,8 +17,10 @@ import { coneWalk } from "./model.js";
 
 const PATH = { stroke: ink("optimal"), "stroke-width": 1.6, "stroke-opacity": 0.75 };
 const LAW = { stroke: ink("ink"), "stroke-width": 1.6, "stroke-dasharray": "5 4" };
+const LEGEND = { walk: { name: "the walk", style: PATH }, law: { name: "at rest, by the laws", style: LAW } };
 
 export default simple("ScaleCone", SHARED, () => ({
+  legend: [lineTable(LEGEND, [], ({ style }) => style).legend],
   two: "below",
   lay(plane, charts) {
     const frame = chartFrame(charts, { radius: ["radius over the radius of rest r∗", 76, 90], angle: ["angle per step over √(2ηλ/(1+β))", 76, 90] });
@@ -78,13 +81,14 @@ function coneCharts(at, f, { radius, angles }) {
 function coneWords({ noise, beta, start }, { angles, rest, law, memory, left, halfway }) {
   const late = angles.slice(angles.length / 2);
   const found = Math.sqrt(late.reduce((sum, a) => sum + a * a, 0) / late.length);
-  let verdict = `The angle per step is ${fixed(found, 2)} times the law's.`;
-  if (left > 0.03) verdict = "The radius is still on its way.";
-  else if (Math.abs(found - 1) < 0.03) verdict = "The angle per step is the law's.";
-  else if (halfway > 0.03 && found < 1 === start > 1) verdict = "The radius comes to rest late."; // off as its start is
+  const circle = `r∗ = ${compact(rest)}`;
+  let verdict = `The angle per step is ${fixed(found, 2)} times the law's, around ${circle}.`;
+  if (left > 0.03) verdict = `The radius is still on its way to ${circle}.`;
+  else if (Math.abs(found - 1) < 0.03) verdict = `${compact(1000 * law)} mrad per step, as the law says, at the radius ${circle}.`;
+  else if (halfway > 0.03 && found < 1 === start > 1) verdict = `The radius comes to rest late, at ${circle}.`; // off as its start is
   const factor = noise + ((1 - noise) * (1 + beta)) / (1 - beta);
   return [verdict, [
-    `Laws: ${compact(1000 * law)} mrad per step, at r∗ = ${compact(rest)},`,
+    `Laws: ${compact(1000 * law)} mrad per step, at ${circle},`,
     `where r⁴ is ${compact(factor)} times that of white noise.`,
     `From ${fixed(start, 2)}·r∗, r⁴ forgets within ${compact(memory)} steps.`,
   ]];
