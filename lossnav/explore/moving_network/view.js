@@ -81,11 +81,11 @@ function motionWords(setting, n, far, { run, same }) {
   const [i, T] = [nearestLag(run, n), temperature(setting)];
   const lag = run.lags[i];
   const ratio = meanFar(run)[i] / far[lag];
-  const verdict = same ? `Measured over predicted: ${fixed(ratio, 2)} after ${lag} steps.` : "No run was recorded here.";
   const spelled = `η = ${compact(run.eta)}, S = ${run.batch}, β = ${fixed(run.beta, 2)}`;
+  const verdict = same ? `Measured over predicted: ${fixed(ratio, 2)} after ${lag} steps.` : `No run here. Hollow dots: the nearest, at ${spelled}.`;
   return [verdict, [
     `After n = ${n} steps |Δ|² = ${compact(far[n])}, and c = ${fixed(exponentAt(far, n), 2)}.`,
     `T = η/(S(1−β)) = ${compact(1000 * T)}·10⁻³.`,
-    same ? `Dots: recorded at ${spelled}.` : `Hollow dots: the nearest, at ${spelled}.`,
+    `Dots: recorded at ${spelled}.`,
   ]];
 }
