@@ -65,7 +65,7 @@ export default simple("Horizon", SHARED, (state, root) => {
   return {
     dials: { dt: { node: time.node, show: (dt) => time.show(dt ?? Infinity) } },
     control: [play.node],
-    numbers: [table.node],
+    table,
     two: "details",
     grips(stage) {
       const tip = handle(stage, {
