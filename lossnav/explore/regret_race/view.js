@@ -5,7 +5,7 @@
 /** @import { Regret, Rule, Setting } from "./model.js" */
 
 import { declaredDial } from "../controls.js";
-import { compact, couple, curve, draw, drawLine, fixed, ink, lastOf, panelWindow, pixels, plainTicks, resize, scale, ticksAcross } from "../kit.js";
+import { arrowhead, compact, couple, curve, draw, drawLine, fixed, ink, lastOf, panelWindow, pixels, plainTicks, resize, scale, ticksAcross } from "../kit.js";
 import { inPython } from "../life.js";
 import { bowlContours, squareFrame } from "../plane.js";
 import { planePoint } from "../point.js";
@@ -41,8 +41,9 @@ export default simple("RegretRace", SHARED, (state) => ({
     drawLine(inner, bestPath(given).map(pixels(frame)), { ...inked(SHARED.best), "stroke-opacity": 0.6, ...curve("optimal", frame.x, frame.y) });
     drawBars(over, frame.w, found.order, found.regrets);
     const [first, last] = [found.order[0], lastOf(found.order)];
+    const least = found.order.filter((rule) => found.total(rule) < SHARED.tie * found.total(first)).map((rule) => SHARED.lines[rule].name);
     const rests = !Math.hypot(...given.start);
-    return [rests ? "At the minimum nobody has anything to regret." : `Least regret: ${SHARED.lines[first].name}.`, [
+    return [rests ? "At the minimum nobody has anything to regret." : `${least.length > 1 ? "Nearly the same" : "Least"} regret: ${least.join(", ")}.`, [
       `γ = ${fixed(given.gamma, 2)}, κ = ${fixed(given.kappa, 1)}.`,
       `From ${couple(given.start, (v) => fixed(v, 2))}.`,
       ...(rests ? [] : [`It pays ${compact(found.total(first))} of V too much,`, `${SHARED.lines[last].name} ${compact(found.total(last))}.`]),
@@ -72,7 +73,7 @@ function racers(f, given, { order, paths, regrets }) {
 }
 
 /**
- * A bar for each rule, speed in full colour and direction pale beside it; what is longer than the panel keeps its shares.
+ * A bar for each rule, speed in full colour and direction pale beside it; what is longer than the panel keeps its shares, and ends in an arrow.
  * @type {(at: Element, width: number, order: Rule[], regrets: Record<Rule, Regret>) => void}
  */
 function drawBars(at, width, order, regrets) {
@@ -92,6 +93,7 @@ function drawBars(at, width, order, regrets) {
     draw(at, "text", { class: "ln-tick", x: left - 6, y: y + 18, "text-anchor": "end" }, SHARED.lines[rule].name);
     draw(at, "rect", { x: left, y: y + 4, width: middle - left, height: ROW - 8, fill: color });
     draw(at, "rect", { x: middle, y: y + 4, width: end - middle, height: ROW - 8, fill: color, "fill-opacity": 0.35 });
+    if (shown < 1) draw(at, "path", { d: arrowhead(right + 11, y + ROW / 2, 1, 0, 16), fill: color });
     draw(at, "text", { class: "ln-tick", x: width - 2, y: y + 18, "text-anchor": "end" }, compact(speed + direction));
   }
 }
