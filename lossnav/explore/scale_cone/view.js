@@ -82,7 +82,7 @@ function coneWords({ noise, beta, start }, { angles, rest, law, memory, left, ha
   const late = angles.slice(angles.length / 2);
   const found = Math.sqrt(late.reduce((sum, a) => sum + a * a, 0) / late.length);
   const circle = `r∗ = ${compact(rest)}`;
-  let verdict = `The angle per step is ${fixed(found, 2)} times the law's, around ${circle}.`;
+  let verdict = `Around ${circle} the angle per step is ${fixed(found, 2)} times the law's.`;
   if (left > 0.03) verdict = `The radius is still on its way to ${circle}.`;
   else if (Math.abs(found - 1) < 0.03) verdict = `${compact(1000 * law)} mrad per step, as the law says, at the radius ${circle}.`;
   else if (halfway > 0.03 && found < 1 === start > 1) verdict = `The radius comes to rest late, at ${circle}.`; // off as its start is
