@@ -2,7 +2,7 @@
 
 import { chartFrame, timeAxis, valueAxis } from "../chart.js";
 import { declaredDial } from "../controls.js";
-import { clamp, compact, curve, drawDot, drawLine, fixed, ink, panelWindow, plainTicks, samples, upright } from "../kit.js";
+import { arrowhead, clamp, compact, curve, draw, drawDot, drawLine, fixed, ink, panelWindow, plainTicks, samples, upright } from "../kit.js";
 import { axisPoint } from "../point.js";
 import { overTime } from "../runner.js";
 import { simple } from "../simple.js";
@@ -12,6 +12,7 @@ import { bestGrowing, extremal, extremalCost } from "./model.js";
 
 const [LEAST, MOST] = SHARED.traits.growing.range;
 const [FROM, TO] = SHARED.across;
+const ROOM = 18; // pixels: for the point under an arrow, where its cost lies above the panel
 
 export default simple("Extremals", SHARED, (state) => ({
   dials: { horizon: declaredDial(state, SHARED.traits, "horizon") },
@@ -29,8 +30,7 @@ export default simple("Extremals", SHARED, (state) => ({
     const go = (/** @type {number} */ c) => state.set("growing", clamp(c, LEAST, MOST));
     const put = axisPoint(stage, { label, ends: [LEAST, MOST], steps: [0.01, 0.1], read: () => state.get("growing"), go });
     return ({ f, c, J }, given) => {
-      const { top, bottom } = f.rows.cost;
-      put(c, clamp(J(extremalCost(given)), top, bottom), { now: given.growing.toFixed(3), low: LEAST, high: MOST, text: `c₊ = ${fixed(given.growing, 2)}` });
+      put(c, Math.max(J(extremalCost(given)), f.rows.cost.top + ROOM), { now: given.growing.toFixed(3), low: LEAST, high: MOST, text: `c₊ = ${fixed(given.growing, 2)}` });
     };
   },
   show(at, { f, x, y, c, J }, { growing, gamma, horizon }) {
@@ -46,6 +46,7 @@ export default simple("Extremals", SHARED, (state) => ({
       return overTime(line, f, ink(SHARED.lines[name].tint));
     });
     drawLine(lower, samples(FROM, TO, 200).map((v) => [c(v), J(Math.min(cost(v), 3 * SHARED.most))]), { stroke: ink("neutral"), "stroke-width": 2, ...curve("parabola", c, J) });
+    if (J(cost(growing)) < f.rows.cost.top + ROOM) draw(lower, "path", { d: arrowhead(c(growing), f.rows.cost.top, 0, -1, 12), fill: ink("ink") });
     drawDot(lower, [c(best), J(cost(best))], 4.5, ink("optimal"));
     return [`Up to T = ${fixed(horizon, 2)} your path costs J\u00a0=\u00a0${compact(cost(growing))}.`, [
       `c₊ = ${fixed(growing, 3)} with γ = ${fixed(gamma, 2)}. Least: J = ${compact(cost(best))} at c₊ = ${fixed(best, 3)}.`,
