@@ -168,10 +168,9 @@ function beliefData(at, f, x, first, now, { gradients, ...lines }) {
  */
 function beliefWeights(at, f, x, first, now, law) {
   const row = f.rows.weights;
-  const most = averageWeight(law, 0);
-  const top = roundUp(Math.max(most, smootherWeight(law, -1)));
-  const y = valueAxis(at, row, [0, top], [[0, "0"]]);
-  draw(at, "text", { class: "ln-name", x: f.left, y: row.top - 7 }, `weight of each gradient (top: ${Number(top.toPrecision(1))})`);
+  const most = Math.max(averageWeight(law, 0), smootherWeight(law, -1));
+  const y = valueAxis(at, row, [0, 1.35 * most], [[0, "0"], [most, ""]]);
+  draw(at, "text", { class: "ln-name", x: f.left, y: row.top - 7 }, `weight of each gradient, up to ${compact(most)}`);
   const inner = panelWindow(at, row);
   const steps = Array.from({ length: SPAN + 2 }, (_, i) => first + i);
   // A datum holds for the step that ends with it.
@@ -199,15 +198,6 @@ function beliefWeights(at, f, x, first, now, law) {
     label("end", -7, past);
     label("start", 7, future);
   }
-}
-
-/**
- * The next of 1, 2, 5, 10 … times a power of ten.
- * @param {number} value
- */
-function roundUp(value) {
-  const unit = 10 ** Math.floor(Math.log10(value));
-  return unit * ([1, 2, 5].find((step) => step * unit >= value * (1 - 1e-12)) ?? 10);
 }
 
 /**
