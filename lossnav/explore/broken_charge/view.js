@@ -18,16 +18,17 @@ import { chargeLaw, pairWalk } from "./model.js";
 
 /** @typedef {ChartFrame<"imbalance">} ChargeFrame */
 
-const { lines, edge, hold, high } = SHARED;
+const { lines, plane, edge, hold, high } = SHARED;
 
 export default simple("BrokenCharge", SHARED, (state) => ({
-  legend: [lineTable(lines, [], inked).legend],
+  legend: [lineTable(plane, [], inked).legend],
+  more: [lineTable(lines, [], inked).legend],
   two: "below",
-  grips: (plane) => planePoint(plane, state, "start", { label: "start", color: ink("ink"), hold }),
-  lay(plane, chart) {
+  grips: (stage) => planePoint(stage, state, "start", { label: "start", color: ink("ink"), hold }),
+  lay(paper, chart) {
     const frame = chartFrame(chart, { imbalance: ["a² − b² over the steps", 110, 110] });
-    const square = squareFrame(plane, { edge, ticks: [-2, -1, 0, 1, 2], names: ["a", "b"], aside: 348 });
-    pairContours(plane.ground, square);
+    const square = squareFrame(paper, { edge, ticks: [-2, -1, 0, 1, 2], names: ["a", "b"], aside: 348 });
+    pairContours(paper.ground, square);
     const x = timeAxis(chart.ground, frame, 0, SHARED.steps / 100, 1, "steps, in hundreds");
     return { ...square, frame, scales: { x, y: valueAxis(chart.ground, frame.rows.imbalance, [-high, high], plainTicks([-4, -2, 0, 2, 4])) } };
   },
@@ -36,7 +37,7 @@ export default simple("BrokenCharge", SHARED, (state) => ({
     const inner = panelWindow(at, f);
     const pixel = pixels(f);
     const way = walk.points.map(pixel);
-    drawLine(inner, way, { stroke: ink("optimal"), "stroke-width": 1.8, ...curve("walk", f.x, f.y) });
+    drawLine(inner, way, { ...inked(plane.walk), ...curve("walk", f.x, f.y) });
     drawDot(inner, pixel(lastOf(walk.points)), 5, ink("optimal"));
     const alone = chargeLaw(walk.imbalance[0], Array(SHARED.steps).fill(0), setting);
     drawCharge(over, f.frame, f.scales, walk, alone);
@@ -64,7 +65,7 @@ function pairContours(at, f) {
   }
   for (const side of [-1, 1]) {
     drawLine(inner, [pixel([-3, -3 * side]), pixel([3, 3 * side])], { class: "ln-contour" });
-    drawLine(inner, samples(0.3, 3, 60).map((a) => pixel([side * a, side / a])), { stroke: ink("neutral"), "stroke-width": 2.2 });
+    drawLine(inner, samples(0.3, 3, 60).map((a) => pixel([side * a, side / a])), inked(plane.valley));
   }
 }
 
