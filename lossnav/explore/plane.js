@@ -41,6 +41,23 @@ export function bowlContours(at, f, curvatures) {
 }
 
 /**
+ * The part of an arrow from `from` through `through`, `length` times as long, that lies in the frame.
+ * @type {(f: SquareFrame, from: number[], through: number[], length: number) => { cut: boolean, tip: number[] } | null}
+ */
+export function clip(f, from, through, length) {
+  if (!(length > 0)) return null;
+  const way = [through[0] - from[0], through[1] - from[1]];
+  const low = [f.left, f.top];
+  let most = Infinity;
+  way.forEach((v, i) => {
+    if (v !== 0) most = Math.min(most, ((v > 0 ? low[i] + f.size : low[i]) - from[i]) / v);
+  });
+  const cut = length > most;
+  const reach = cut ? most : length;
+  return { cut, tip: [from[0] + way[0] * reach, from[1] + way[1] * reach] };
+}
+
+/**
  * An arrow between two pixels; `hollow` ends it with an open head; `more` goes to its shaft.
  * @param {Element} at
  * @param {number[]} from

@@ -9,7 +9,7 @@ import { handle, traitDial } from "../controls.js";
 import { clamp, compact, couple, curve, drawDot, drawLine, entries, fixed, ink, mapped, pixels, resize, scale } from "../kit.js";
 import { around, dense, edges, placeLabels } from "../labels.js";
 import { inPython } from "../life.js";
-import { bowlContours, drawArrow, squareFrame } from "../plane.js";
+import { bowlContours, clip, drawArrow, squareFrame } from "../plane.js";
 import { planePoint } from "../point.js";
 import { restRate } from "../rates.js";
 import { traitPlayer } from "../runner.js";
@@ -175,23 +175,6 @@ function stepMoving(at, f, { start, gamma, dt, optimal, steps, ways, nearest }) 
   const strokes = labels.flatMap(({ x, y }) => dense([from, [x, y]]));
   labels.unshift({ text: "optimal step", x: end[0], y: end[1], dx: ox / long, dy: oy / long, color: ink("optimal"), far: 17 });
   placeLabels(at, edges(f), labels, [from, end].map((spot) => around(spot)), [...strokes, ...dense(line)]);
-}
-
-/**
- * The part of an arrow from `from` through `through`, `length` times as long, that lies in the frame.
- * @type {(f: SquareFrame, from: number[], through: number[], length: number) => { cut: boolean, tip: number[] } | null}
- */
-function clip(f, from, through, length) {
-  if (!(length > 0)) return null;
-  const way = [through[0] - from[0], through[1] - from[1]];
-  const low = [f.left, f.top];
-  let most = Infinity;
-  way.forEach((v, i) => {
-    if (v !== 0) most = Math.min(most, ((v > 0 ? low[i] + f.size : low[i]) - from[i]) / v);
-  });
-  const cut = length > most;
-  const reach = cut ? most : length;
-  return { cut, tip: [from[0] + way[0] * reach, from[1] + way[1] * reach] };
 }
 
 /**
