@@ -6,7 +6,7 @@
 
 import { couple, curve, degrees, drawLine, entries, fixed, ink, panelWindow, pixels } from "../kit.js";
 import { inPython } from "../life.js";
-import { drawArrow, squareFrame } from "../plane.js";
+import { clip, drawArrow, squareFrame } from "../plane.js";
 import { planePoint } from "../point.js";
 import { simple } from "../simple.js";
 import { inked, lineTable } from "../tables.js";
@@ -18,7 +18,12 @@ import { VALLEY, carriedBy, level, longAxis, parts, split } from "./model.js";
 export default simple("NoisyValley", SHARED, (state) => ({
   legend: [lineTable(SHARED.lines, [], inked).legend],
   grips: (stage) => planePoint(stage, state, "start", { label: "a place", color: ink("ink"), hold: SHARED.hold }),
-  lay: (paper) => squareFrame(paper, { edge: SHARED.edge, ticks: [-2, -1, 0, 1, 2], names: ["θ₁", "θ₂"] }),
+  lay(paper) {
+    const frame = squareFrame(paper, { edge: SHARED.edge, ticks: [-2, -1, 0, 1, 2], names: ["θ₁", "θ₂"] });
+    const inner = panelWindow(paper.ground, frame);
+    for (const far of SHARED.levels) drawLine(inner, level(VALLEY, [far, 0]).map(pixels(frame)), { class: "ln-contour" });
+    return frame;
+  },
   show(at, frame, given) {
     drawValley(at, frame, given);
     return [...valleyWords(given), floats(frame, given)];
@@ -39,16 +44,12 @@ function drawValley(at, f, given) {
   const pixel = pixels(f);
   const { u } = split(given);
   const place = given.start;
-  for (const share of [0.25, 0.5, 0.75, 1.25]) {
-    const part = place.map((v) => share * v);
-    drawLine(inner, level(VALLEY, part).map(pixel), { stroke: ink("rule"), "stroke-width": 1 });
-  }
   const lines = { phi: level(VALLEY, place), psi: level(u, place) };
   for (const [key, points] of entries(lines)) drawLine(inner, points.map(pixel), { stroke: ink(SHARED.lines[key].tint), "stroke-width": 2.4, ...curve(key, f.x, f.y) });
   for (const [key, way] of entries(parts(given, place))) {
     const end = place.map((v, i) => v + SHARED.reach * way[i]);
-    const long = Math.hypot(f.x(end[0]) - f.x(place[0]), f.y(end[1]) - f.y(place[1]));
-    if (long > 1) drawArrow(inner, pixel(place), pixel(end), { color: ink(SHARED.lines[key].tint), dash: SHARED.lines[key].dash, ...curve(key, f.x, f.y) });
+    const ray = Math.hypot(...way) > 0.03 && clip(f, pixel(place), pixel(end), 1);
+    if (ray) drawArrow(inner, pixel(place), ray.tip, { color: ink(SHARED.lines[key].tint), dash: SHARED.lines[key].dash, hollow: ray.cut, ...curve(key, f.x, f.y) });
   }
 }
 
