@@ -89,10 +89,10 @@ function drawKept(at, f, rules, { kappa, curvature }, x) {
 
 /** @type {(setting: Setting, needed: Record<Rule, number>) => [string, string[]]} */
 function accelerationWords({ kappa, guess, curvature }, needed) {
-  const lost = entries(needed).flatMap(([rule, count]) => (Number.isFinite(count) ? [] : SHARED.lines[rule].name));
-  const verdict = lost.length
-    ? `Never at 10⁻⁶: ${lost.join(", ")}.`
-    : `To 10⁻⁶ gradient descent needs ${compact(needed.descent / needed.heavy)} times the heavy ball's steps.`;
+  const there = entries(needed).flatMap(([rule, count]) => (Number.isFinite(count) ? SHARED.lines[rule].name : []));
+  const verdict = there.length === entries(needed).length
+    ? `Gradient descent needs ${compact(needed.descent / needed.heavy)} times the heavy ball's steps.`
+    : `Still arriving: ${there.join(", ") || "none of the five"}.`;
   const inside = curvature >= (1 - 1e-9) / kappa ? "" : ", flatter than the loss";
   return [verdict, [
     `κ = ${compact(kappa)}, √κ = ${compact(Math.sqrt(kappa))}.`,

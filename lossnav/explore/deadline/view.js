@@ -96,7 +96,7 @@ function drawDrawn(at, f, setting, x, level) {
   const y = valueAxis(at, row, [-1.1, 1.1], plainTicks([-1, 0, 1]));
   const inner = panelWindow(at, row);
   const { weights, negative } = impliedWeight(setting);
-  draw(at, "text", { class: "ln-name", x: row.left, y: row.top - 7 }, `the loss weight it asks for: ${negative ? `${fixed(100 * negative, 0)} % negative` : "nowhere negative"}`);
+  draw(at, "text", { class: "ln-name", x: row.left, y: row.top - 7 }, `loss weight it asks for: ${negative ? `${fixed(100 * negative, 0)} % negative` : "none negative"}`);
   const largest = Math.max(...weights.map(Math.abs), 1e-9);
   weights.forEach((w, i) => {
     const [left, right] = [x(i / weights.length), x((i + 1) / weights.length)];
@@ -113,7 +113,7 @@ function deadlineWords(setting, { flat, steep }) {
   const { span, gamma, charge, drawn } = setting;
   // A dear end raises the steep rates first.
   const [flatRises, steepRises] = [SHARED.lines.flat, SHARED.lines.steep].map(({ h }) => shareOfRate(h, span, setting) < 1);
-  let verdict = `With T/10 left the flat rate is at ${fixed(100 * flat, 0)} %, the steep one at ${fixed(100 * steep, 0)} %.`;
+  let verdict = `T/10 before the end: flat ${fixed(100 * flat, 0)} %, steep ${fixed(100 * steep, 0)} %.`;
   if (flatRises) verdict = "The end is dear: all rates rise towards it.";
   else if (steepRises) verdict = "The steep rate rises towards the end, the flat one falls.";
   return [verdict, [

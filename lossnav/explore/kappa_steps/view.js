@@ -11,7 +11,7 @@ export default ofCurves("KappaSteps", SHARED, {
   words({ digits, kappa }) {
     const kept = keptBy(kappa);
     const [descent, nesterov, heavy] = [kept.descent, kept.nesterov, kept.heavy].map((share) => stepsFor(share, digits));
-    return [`Gradient descent takes ${fixed(descent / heavy, 2)} steps where heavy ball and ballistic rule take one.`, [
+    return [`Gradient descent takes ${fixed(descent / heavy, 2)} steps for a heavy ball's one.`, [
       `κ = ${compact(kappa)}, √κ/2 = ${compact(Math.sqrt(kappa) / 2)}; ${fixed(digits, 1)} digits.`,
       `Gradient descent: ${fixed(descent, 1)}. Nesterov: ${fixed(nesterov, 1)}.`,
       `Heavy ball and ballistic rule: ${fixed(heavy, 1)} steps both.`,

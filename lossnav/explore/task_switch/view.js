@@ -149,7 +149,7 @@ const buildTaskSwitch = (root, state) => {
  */
 function switchFrame(paper, bowl) {
   const frame = chartFrame(paper, {
-    variance: ["variance v, which rests at v*, in doublings", 170, 140],
+    variance: ["variance v, at rest v*, in doublings", 170, 140],
     mean: ["mean μ ± √v", 150, 120],
     pace: ["learning rate, times that in the first task", 100, 80],
   });
@@ -309,11 +309,10 @@ function switchWords({ gamma, entropy, now }, { scales, life, ahead, now: held }
   let verdict = "At rest: v = v*, and nothing changes.";
   if (next.plan) {
     const after = goal > 1.005 ? `settles at ${by(goal)}` : goal < 0.995 ? `falls to ${by(goal)}` : "comes back";
-    let course = "hardly moves";
-    if (factor > 1.005 && factor > 1.01 * goal) course = `rises to ${by(factor)}, then ${after}`;
-    else if (goal > 1.005) course = `rises to ${by(goal)} and stays`;
-    else if (goal < 0.995) course = `falls to ${by(goal)}`;
-    verdict = `After the switch the variance ${course}.`;
+    if (factor > 1.005 && factor > 1.01 * goal) verdict = `A switch takes the variance to ${by(factor)}; it ${after}.`;
+    else if (goal > 1.005) verdict = `A switch takes the variance up to ${by(goal)}.`;
+    else if (goal < 0.995) verdict = `A switch takes the variance down to ${by(goal)}.`;
+    else verdict = "A switch hardly moves the variance.";
   }
   const growth = next.growth * scales.rate;
   return [verdict, [
