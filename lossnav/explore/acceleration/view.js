@@ -91,7 +91,7 @@ function drawKept(at, f, rules, { kappa, curvature }, x) {
 function accelerationWords({ kappa, guess, curvature }, needed) {
   const there = entries(needed).flatMap(([rule, count]) => (Number.isFinite(count) ? SHARED.lines[rule].name : []));
   const verdict = there.length === entries(needed).length
-    ? `Gradient descent needs ${compact(needed.descent / needed.heavy)} times the heavy ball's steps.`
+    ? `For 10⁻⁶ gradient descent needs ${compact(needed.descent / needed.heavy)} times a heavy ball's steps.`
     : `Still arriving: ${there.join(", ") || "none of the five"}.`;
   const inside = curvature >= (1 - 1e-9) / kappa ? "" : ", flatter than the loss";
   return [verdict, [
