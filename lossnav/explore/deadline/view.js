@@ -113,7 +113,7 @@ function deadlineWords(setting, { flat, steep }) {
   const { span, gamma, charge, drawn } = setting;
   // A dear end raises the steep rates first.
   const [flatRises, steepRises] = [SHARED.lines.flat, SHARED.lines.steep].map(({ h }) => shareOfRate(h, span, setting) < 1);
-  let verdict = `T/10 before the end: flat ${fixed(100 * flat, 0)} %, steep ${fixed(100 * steep, 0)} %.`;
+  let verdict = `With T/10 left the flat rate is at ${fixed(100 * flat, 0)} %, the steep at ${fixed(100 * steep, 0)} %.`;
   if (flatRises) verdict = "The end is dear: all rates rise towards it.";
   else if (steepRises) verdict = "The steep rate rises towards the end, the flat one falls.";
   return [verdict, [
