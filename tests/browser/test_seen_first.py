@@ -73,5 +73,5 @@ def test_the_landing_page_recommends_one_optimizer_with_the_numbers_of_its_own_p
     at = landing.index("If you only want one")
     assert landing.index('data-explorable="Board"') < at < landing.index("Seven results")
     numbers = glued.findall(landing[at:])
-    assert len(numbers) == 14 and "BallisticMatrix" in landing[at:]
+    assert len(numbers) == 11 and "BallisticMatrix" in landing[at:]
     assert set(numbers) <= set(glued.findall(chapter))
