@@ -85,7 +85,8 @@ def _line(row):
     traits = row.get("fingerprint") or {}
     why = row["failed"] or traits["refused"]
     family = f"refused: {why.rpartition('with a closure: ')[2].rstrip(': ')}" if why else traits["family"]
-    regrets = [(row.get("landscapes") or {}).get(land, {"regret": None})["regret"] for land in LANDS]
+    measured = row.get("landscapes")
+    regrets = [measured[land]["regret"] if measured else None for land in LANDS]
     arrived = [value for value in regrets if value is not None]
     small = "torch" if row["place"].startswith("torch.") else "collection"
     fold = f"<details><summary>{escape(short)}</summary>{escape(said)}</details>" if short else ""

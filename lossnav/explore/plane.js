@@ -58,6 +58,15 @@ export function clip(f, from, through, length) {
 }
 
 /**
+ * An arrow between two pixels as far as it lies in the frame, where an open head ends it.
+ * @type {(at: Element, f: SquareFrame, from: number[], to: number[], style: Parameters<typeof drawArrow>[3]) => void}
+ */
+export function drawArrowWithin(at, f, from, to, style) {
+  const ray = clip(f, from, to, 1);
+  if (ray) drawArrow(at, from, ray.tip, { ...style, hollow: ray.cut });
+}
+
+/**
  * An arrow between two pixels; `hollow` ends it with an open head; `more` goes to its shaft.
  * @param {Element} at
  * @param {number[]} from

@@ -5,7 +5,7 @@
 import { compact, curve, degrees, draw, drawLine, entries, fixed, ink, lastOf, panelWindow, pixels, samples, trace } from "../kit.js";
 import { inPython } from "../life.js";
 import { angleBetween } from "../pairs.js";
-import { clip, drawArrow, squareFrame } from "../plane.js";
+import { drawArrowWithin, squareFrame } from "../plane.js";
 import { planePoint } from "../point.js";
 import { simple } from "../simple.js";
 import { inked, lineTable } from "../tables.js";
@@ -30,8 +30,7 @@ export default simple("BelievedEllipse", SHARED, (state) => {
       for (const [key, matrix] of entries(found)) ring(matrix, key);
       const off = entries(made).map(([key, step]) => ({ key, by: angleBetween(step, made.full), long: Math.hypot(...step) }));
       for (const { key, long } of off) {
-        const ray = long > 0.02 && clip(frame, pixels(frame)([0, 0]), pixels(frame)(made[key]), 1);
-        if (ray) drawArrow(inner, pixels(frame)([0, 0]), ray.tip, { color: ink(BELIEFS[key].tint), dash: BELIEFS[key].dash, hollow: ray.cut, ...curve(`${key} step`, frame.x, frame.y) });
+        if (long > 0.02) drawArrowWithin(inner, frame, pixels(frame)([0, 0]), pixels(frame)(made[key]), { color: ink(BELIEFS[key].tint), dash: BELIEFS[key].dash, ...curve(`${key} step`, frame.x, frame.y) });
       }
       table.fill((key) => off.filter((one) => one.key === key).flatMap(({ by, long }) => [degrees(by), fixed(long, 2)]));
       return beliefWords(given, found.full, off.slice(0, -1));

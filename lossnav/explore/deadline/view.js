@@ -112,10 +112,10 @@ function deadlineWords(setting, { flat, steep }) {
   const { negative, endShare } = impliedWeight(setting);
   const { span, gamma, charge, drawn } = setting;
   // A dear end raises the steep rates first.
-  const [flatRises, steepRises] = [SHARED.lines.flat, SHARED.lines.steep].map(({ h }) => shareOfRate(h, span, setting) < 1);
+  const [flatRises, steepRises] = [SHARED.lines.flat, SHARED.lines.steep].map(({ h }) => shareOfRate(h, span, setting) < 1 - 1e-9);
   let verdict = `With T/10 left the flat rate is at ${fixed(100 * flat, 0)} %, the steep at ${fixed(100 * steep, 0)} %.`;
   if (flatRises) verdict = "The end is dear: all rates rise towards it.";
-  else if (steepRises) verdict = "The steep rate rises towards the end, the flat one falls.";
+  else if (steepRises) verdict = "The steep rate rises towards the end, the flat one does not.";
   return [verdict, [
     `You drew ${drawn.map((a) => fixed(a, 2)).join(", ")}; the weight is negative for ${compact(100 * negative)} % of the time.`,
     `The end, where the rate is ${fixed(lastOf(drawn), 2)}, is charged ${fixed(100 * endShare, 0)} % of everything.`,

@@ -8,8 +8,8 @@ import SHARED from "./constants.json" with { type: "json" };
 /** @typedef {{ gamma: number, price: number, eta: number, every: number }} Setting */
 
 /**
- * What looks cost, and what it costs not to see in between: γ times J, per unit of time.
- * @type {(given: Setting, every: number) => { looks: number, blind: number }}
+ * What looks cost, what it costs not to see in between, and both: γ times J, per unit of time.
+ * @type {(given: Setting, every: number) => { looks: number, blind: number, both: number }}
  */
 export function billOf(given, every) {
   const { gamma, price, eta } = given;
@@ -18,7 +18,8 @@ export function billOf(given, every) {
   const grown = y < 1e-3 ? every * every * (1 / 2 - y / 3 + (y * y) / 8) : (1 - Math.exp(-y) * (1 + y)) / (gamma * gamma);
   const floor = r / (2 * eta);
   const plan = floor * Math.exp(-y) * every * often; // that of seeing always, of what is seen later
-  return { looks: often * price, blind: (often * grown) / 2 + plan - floor };
+  const [looks, blind] = [often * price, (often * grown) / 2 + plan - floor];
+  return { looks, blind, both: looks + blind };
 }
 
 /** The best time between two looks (W22). */
@@ -35,7 +36,6 @@ export function bestInterval(/** @type {Setting} */ given) {
 /** @type {(given: Setting) => Record<string, number[][]>} */
 export function curves(given) {
   const [line, best] = [linesOver(SHARED.axis), bestInterval(given)];
-  const part = (/** @type {"looks" | "blind"} */ name) => line((every) => Math.log10(billOf(given, every)[name]));
-  const both = (/** @type {number} */ every) => Math.log10(billOf(given, every).looks + billOf(given, every).blind);
-  return { both: line(both), looks: part("looks"), blind: part("blind"), best: [[Math.log10(best), both(best)]] };
+  const part = (/** @type {keyof ReturnType<typeof billOf>} */ name) => line((every) => Math.log10(billOf(given, every)[name]));
+  return { both: part("both"), looks: part("looks"), blind: part("blind"), best: [[Math.log10(best), Math.log10(billOf(given, best).both)]] };
 }

@@ -9,12 +9,11 @@ export default ofCurves("LookBill", SHARED, {
   curves,
   words(given) {
     const best = bestInterval(given);
-    const { looks, blind } = billOf(given, given.every);
-    const least = billOf(given, best);
+    const { looks, blind, both } = billOf(given, given.every);
     return [`Best is a look every ${fixed(best, 2)}${best > lastOf(SHARED.axis.range) ? ", farther than drawn" : ""}.`, [
       `γ = ${fixed(given.gamma, 2)}, c₀ = ${fixed(given.price, 3)}, η = ${fixed(given.eta, 2)}.`,
       `At T = ${fixed(given.every, 2)} looks cost ${fixed(looks, 3)}, not knowing ${fixed(blind, 3)}.`,
-      `Both: ${fixed(looks + blind, 3)}; at the best T ${fixed(least.looks + least.blind, 3)}.`,
+      `Both: ${fixed(both, 3)}; at the best T ${fixed(billOf(given, best).both, 3)}.`,
     ]];
   },
   python: (_, { gamma, price, eta }) => [`ln.looking.interval(${price}, kh=1, D=1, gamma=${gamma}, eta=${eta})`],

@@ -6,7 +6,7 @@
 
 import { couple, curve, degrees, drawLine, entries, fixed, ink, panelWindow, pixels } from "../kit.js";
 import { inPython } from "../life.js";
-import { clip, drawArrow, squareFrame } from "../plane.js";
+import { drawArrowWithin, squareFrame } from "../plane.js";
 import { planePoint } from "../point.js";
 import { simple } from "../simple.js";
 import { inked, lineTable } from "../tables.js";
@@ -48,8 +48,7 @@ function drawValley(at, f, given) {
   for (const [key, points] of entries(lines)) drawLine(inner, points.map(pixel), { stroke: ink(SHARED.lines[key].tint), "stroke-width": 2.4, ...curve(key, f.x, f.y) });
   for (const [key, way] of entries(parts(given, place))) {
     const end = place.map((v, i) => v + SHARED.reach * way[i]);
-    const ray = Math.hypot(...way) > 0.03 && clip(f, pixel(place), pixel(end), 1);
-    if (ray) drawArrow(inner, pixel(place), ray.tip, { color: ink(SHARED.lines[key].tint), dash: SHARED.lines[key].dash, hollow: ray.cut, ...curve(key, f.x, f.y) });
+    if (Math.hypot(...way) > 0.03) drawArrowWithin(inner, f, pixel(place), pixel(end), { color: ink(SHARED.lines[key].tint), dash: SHARED.lines[key].dash, ...curve(key, f.x, f.y) });
   }
 }
 
